@@ -567,7 +567,7 @@ fn a_grown_range_measures_as_real_land_and_noise_does_not() {
     assert!(noise["real"].as_u64() < Some(7) && noise["measures"]["depressions"]["is_real"] == false, "{noise:#}");
     // As text, and side by side.
     let text = String::from_utf8(run(&["measure", "grown/height.r32"]).stdout).expect("it is text");
-    assert!(text.starts_with("height: 10 of 10 measures are in the range of real mountains\n"), "{text}");
+    assert!(text.starts_with("height: 10 of 10 metrics are in the range of real mountains\n"), "{text}");
     assert!(report(&run(&["measure", "two-methods", "--json"]))["tiles"].as_array().is_some_and(|all| all.len() > 1));
     refuses(&["measure", "nowhere.png"], &["nowhere.png", "file not found"]);
     refuses(&["measure", "young-range", "--cell-size", "0"], &["--cell-size"]);

@@ -67,7 +67,7 @@ pub fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     if found.is_empty() {
-        return Err("there is no graphics driver (install Vulkan, on Debian mesa-vulkan-drivers)".to_owned());
+        return Err("there is no graphics driver (install a Vulkan driver; on Debian, mesa-vulkan-drivers)".to_owned());
     }
     if let Some(missing) =
         found.iter().map(|adapter| find_missing_limit(&adapter.limits())).reduce(Option::and).flatten()

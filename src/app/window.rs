@@ -170,7 +170,8 @@ fn cover_screen(
         return;
     }
     if let Some(number) = wanted.number.filter(|_| named.is_none()) {
-        let text = format!("Screen {} does not exist. There are {count}; using the primary one.", number + 1);
+        let text =
+            format!("Screen {} does not exist (number of screens: {count}). The primary screen is used.", number + 1);
         notices.notify(Level::Error, text);
     }
     // For when the presentation ends and the window returns to normal.

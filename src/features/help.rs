@@ -50,10 +50,10 @@ fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, table: Res<CommandTable>) -> Ve
 }
 
 const MOUSE: [(&str, &str); 11] = [
-    ("Right drag", "Orbit the view; other buttons can be set in Settings"),
-    ("Middle drag", "Pan the view"),
+    ("Right drag", "Orbit the camera; other buttons can be set in Settings"),
+    ("Middle drag", "Pan the camera"),
     ("Wheel", "Zoom in or out"),
-    ("Hold left button, in Present or Learn", "Rain on the terrain; Shift: remove water, L: raise, K: lower"),
+    ("Hold left button, in Present or Learn", "Make it rain on the terrain; Shift: remove water, L: raise, K: lower"),
     ("Hold B", "Show the initial state of the simulation"),
     ("Right-click a parameter", "Open its menu: reset, vary, reference; Delete in its field resets it"),
     ("Click a number", "Type a value; drag to change it"),

@@ -46,7 +46,7 @@ fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &A
             if done.inflow != 0.0 {
                 row(&format!("{process}: inflow"), done.inflow, "Uplift, rain, springs and the sea.");
             }
-            row(&format!("{process}: outflow"), -done.outflow, "Left the map across the boundary.");
+            row(&format!("{process}: outflow"), -done.outflow, "Left the map across its edges.");
             if done.evaporated != 0.0 {
                 row(&format!("{process}: evaporated"), -done.evaporated, "Lost to evaporation.");
             }
@@ -54,25 +54,24 @@ fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &A
                 row(
                     &format!("{process}: lost"),
                     -done.lost,
-                    "Lost by the published model, which does not conserve volume.",
+                    "Lost in the published mode, which does not conserve volume.",
                 );
             }
             if done.carried != 0.0 {
                 row(
                     &format!("{process}: in transit"),
                     done.carried,
-                    "Still carried by particles, or too small an amount to change a \
-                    height yet.",
+                    "Still carried by particles, or still too little to change a height.",
                 );
             }
         }
         if account.edits != 0.0 {
-            row("edits", account.edits, "Added or removed by the user.");
+            row("edits", account.edits, "Added or removed by edits.");
         }
         if suspended != 0.0 {
             row("suspended", suspended, "Sediment suspended in the water: eroded but not yet deposited.");
         }
         row(&format!("{title} now"), now, "Volume in the layers now.");
-        row("residual", account.residual(now), "Unaccounted volume: zero except for rounding errors.");
+        row("residual", account.residual(now), "Volume not accounted for: zero except for rounding errors.");
     });
 }

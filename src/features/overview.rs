@@ -47,7 +47,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let before = "Show the initial state of the simulation, or hold B.";
+    let before = "Show the initial state of the simulation. Hold B to show it briefly.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Initial state", before, &[], CompareCommand::Show(Comparison::Start));
     let split = "Show the initial state to the left and the current state to the right of a movable divider.";
     let half = CompareCommand::Show(Comparison::Split);
@@ -58,7 +58,7 @@ fn commands(table: &mut MenuSection) {
     let half = CompareCommand::Show(Comparison::Simulations);
     let runs = "Show the first simulation to the left and the selected one to the right of a movable divider.";
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split: two simulations", runs, &[(SHIFT, Key::C)], half);
-    let flicker = "Switch between these two simulations with each press to make differences stand out.";
+    let flicker = "Switch between the two simulations with each press, so that differences stand out.";
     table.add(icon::SWAP, "Flicker between two simulations", flicker, &[(NONE, Key::C)], CompareCommand::Flicker);
 }
 

@@ -157,7 +157,7 @@ fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
         })
         .collect();
     let about = format!(
-        "Number of times each limiter was applied in the last tick to keep the scheme stable.\n{}",
+        "Number of times each limiter was applied in the last tick to keep the computation stable.\n{}",
         about.join("\n")
     );
     let applied = format!("Limiters: {}", applied.join(", "));

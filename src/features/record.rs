@@ -13,14 +13,14 @@ pub(super) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuSection) {
     let picture =
-        "Save a screenshot of the viewport, without panels, in the pictures folder. Set its size in Settings.";
+        "Save a screenshot of the viewport, without panels, to the Pictures folder. Set its size in Settings.";
     table
         .add(icon::CAMERA, "Take screenshot", picture, &[(NONE, Key::F12)], ScreenshotCommand::Take)
         .set_aliases("save picture image photo render png");
-    let window = "Save a screenshot of the window, with its panels, in the pictures folder.";
+    let window = "Save a screenshot of the window, with its panels, to the Pictures folder.";
     table
         .add(icon::CAMERA, "Take screenshot of the window", window, &[(SHIFT, Key::F12)], ScreenshotCommand::TakeWindow)
         .set_aliases("picture with panels interface");
-    let film = "Start or stop recording a video of the window, with its panels, in the pictures folder.";
+    let film = "Start or stop recording a video of the window, with its panels. It is saved to the Pictures folder.";
     table.add(icon::RECORD, "Record video of the window", film, &[(CTRL, Key::F12)], ToggleRecording);
 }

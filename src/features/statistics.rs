@@ -80,7 +80,7 @@ fn dunes_ui(ui: &mut Ui, record: &TimeSeries, dunes: &DuneSample) -> Vec<AppComm
         row("Highest dune", metres(Some(dunes.highest), 1), "Height of the highest crest above its adjacent troughs.");
         row("Wavelength", metres(dunes.wavelength, 0), "Mean distance between crests along the wind.");
         let help =
-            "Migration of the dunes along the wind per tick: the shift that best matches the sand now with the sand before.";
+            "Migration of the dunes along the wind per tick: the shift that best aligns the earlier sand with the current sand.";
         row(
             "Celerity",
             celerity.map_or("none yet".to_owned(), |way| format!("{} per tick", length(units, way, 3))),

@@ -108,7 +108,7 @@ pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<Vi
         ui.painter().rect_filled(label, 5.0, style::SHADE);
         ui.painter().text(label.center(), Align2::CENTER_CENTER, text, FontId::proportional(12.0), Color32::WHITE);
         let about = format!(
-            "The arrow points downwind; the wind comes {from}. Drag to turn it, scroll to change its strength."
+            "The arrow points downwind; the wind comes {from}. Drag to turn the wind, scroll to change its strength."
         );
         response.on_hover_text(about);
     });

@@ -91,7 +91,7 @@ fn begin(mut camera: Lens, mut notices: ResMut<Notices>, also: &str) {
     orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(FARTHEST)));
     orbit.target_radius = CLOSE;
     orbit.force_update = true;
-    let text = format!("W, A, S, D to move{also}, drag to look around, scroll to change speed, Esc to leave.");
+    let text = format!("W, A, S, D to move{also}, drag to look around, scroll to change the speed, Esc to stop.");
     notices.notify(Level::Info, text);
 }
 

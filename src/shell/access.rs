@@ -446,7 +446,7 @@ pub(crate) fn viewport_focus_ui(root: &egui::Ui, view: egui::Rect) -> Option<(eg
     let (id, place) = (root.id().with("land"), root.id().with("place on the land"));
     let land = root.interact(view, id, egui::Sense::focusable_noninteractive());
     land.widget_info(|| {
-        WidgetInfo::labeled(WidgetType::Other, true, "Viewport: arrow keys move the marker, Space clicks at it")
+        WidgetInfo::labeled(WidgetType::Other, true, "Viewport: arrow keys move the marker, Space clicks there")
     });
     if register_region(root, "Viewport", view) {
         land.request_focus();

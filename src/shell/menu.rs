@@ -30,7 +30,7 @@ pub(crate) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuSection) {
     table.add(icon::SLIDERS, "-Sculpt workspace", "Show all tools and panels.", &[], OpenWorkspace(Workspace::Sculpt));
-    let learn = "Follow the processes step by step, with fewer sliders, more plots and a lower speed.";
+    let learn = "Follow the processes step by step, with fewer sliders, more charts and a lower speed.";
     table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], OpenWorkspace(Workspace::Learn));
     let present = OpenWorkspace(Workspace::Present);
     table

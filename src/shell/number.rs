@@ -363,7 +363,7 @@ fn factor(typed: &str, own: &str) -> Result<f64, String> {
     match (find(typed), find(short)) {
         (Some((kind, size)), Some((wanted, own))) if kind == wanted => Ok(size / own),
         _ if own.is_empty() => Err(format!("\"{typed}\" does not apply to a dimensionless value. Omit it, or use %.")),
-        _ => Err(format!("\"{typed}\" can't be converted to {own}. Use {own}, or omit the unit.")),
+        _ => Err(format!("\"{typed}\" cannot be converted to {own}. Use {own}, or omit the unit.")),
     }
 }
 
@@ -432,7 +432,7 @@ mod tests {
             ("1/0", "", "\"1/0\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
             ("2*", "", "\"2*\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
             ("1.2.3,4,5", "", "\"1.2.3,4,5\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
-            ("5 s", "m", "\"s\" can't be converted to m. Use m, or omit the unit."),
+            ("5 s", "m", "\"s\" cannot be converted to m. Use m, or omit the unit."),
             ("5 m", "", "\"m\" does not apply to a dimensionless value. Omit it, or use %."),
             ("m", "m", "\"m\" is not a number. Enter e.g. 12.5, 5 m or 2*3."),
         ];

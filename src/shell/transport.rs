@@ -95,7 +95,7 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBarParams) -> Vec<AppC
                 if let Some(seconds) = state.recording.seconds() {
                     let text = format!("{} {}:{:02}", icon::RECORD, seconds / 60, seconds % 60);
                     let stop = egui::Button::new(RichText::new(text).color(ERROR));
-                    let stop = ui.add(stop).on_hover_text("Recording a video of the window. Click to stop. (Ctrl+F12)");
+                    let stop = ui.add(stop).on_hover_text("Recording a video of the window. Click to stop (Ctrl+F12).");
                     asked.extend(stop.clicked().then_some(ToggleRecording.into()));
                 }
             });

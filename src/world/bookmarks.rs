@@ -59,7 +59,7 @@ pub(super) fn plugin(app: &mut App) {
 fn keep_view(kept: On<SaveBookmark>, mut work: ProjectParams, (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>)) {
     let number = kept.0;
     if *mode != CameraMode::Orbit {
-        let text = "Bookmarks can't be saved while walking or flying. Press Esc to stop, then try again.";
+        let text = "Bookmarks cannot be saved while walking or flying. Press Esc to stop, then try again.";
         work.notices.notify(Level::Info, text);
         return;
     }

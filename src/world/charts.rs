@@ -37,7 +37,7 @@ pub fn discharge(record: &TimeSeries, units: Units) -> Option<Chart> {
         Curve::line(name, rates)
     };
     let chart = Chart::new("discharge", "Inflow and outflow of water", ["tick", unit])
-        .with_curve(series("outflow (boundary, drains)", |sample| sample.water_out))
+        .with_curve(series("outflow (edges, drains)", |sample| sample.water_out))
         .with_curve(series("inflow (springs, rain, sea)", |sample| sample.water_in));
     Some(chart)
 }

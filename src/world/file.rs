@@ -159,7 +159,7 @@ fn handle_command(
         // Cancelling restores a state that may need saving.
         FileCommand::Quit if work.jobs.is_project_locked() => {
             work.jobs.cancel_changes();
-            work.notices.notify(Level::Info, "Cancelled. Quit again to exit.");
+            work.notices.notify(Level::Info, "Job cancelled. Choose Quit again to close Thalweg.");
         }
         FileCommand::Quit if document.unsaved(&work.history) => document.asks_to_save = true,
         FileCommand::Quit | FileCommand::QuitUnsaved => drop(leave.write(AppExit::Success)),

@@ -226,7 +226,7 @@ fn grown(
         match end.map_err(|unfit| Error::unfit(&title, unfit))? {
             GrowthEnd::Grown => {}
             GrowthEnd::StillRising => mature = false,
-            GrowthEnd::Cancelled => return Err(Error::input(&title, "growth was cancelled", "let it finish")),
+            GrowthEnd::Cancelled => return Err(Error::input(&title, "growth was cancelled", "grow it again")),
         }
     }
     Ok((sessions, mature))

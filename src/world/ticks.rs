@@ -100,7 +100,7 @@ pub(super) fn run_due(world: &mut World) {
         transport.complete = Some(complete);
         if reached && transport.playing {
             transport = Transport { playing: false, due: 0.0, ..transport };
-            let text = "The map is finished: all droplets have run. Press Play to continue.";
+            let text = "The terrain is finished: all droplets have run. Press Play to continue.";
             let play = Some(("Play", SimulationCommand::TogglePlay.into()));
             world.resource_mut::<Notices>().offer(Level::Info, text, play);
         }

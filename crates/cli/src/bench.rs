@@ -46,10 +46,10 @@ pub(super) struct Bench {
     /// Number of threads; by default all hardware threads
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Benchmark grid processes only, which takes seconds
+    /// Benchmark the grid processes only; takes seconds
     #[arg(long)]
     grids: bool,
-    /// Benchmark every process at 256² to 4096² cells with 1, 2 and all threads, which takes minutes
+    /// Benchmark every process at 256² to 4096² cells with 1, 2 and all threads; takes minutes
     #[arg(long, conflicts_with_all = ["size", "threads", "grids"])]
     sizes: bool,
     /// Print JSON

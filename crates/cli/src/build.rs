@@ -37,7 +37,7 @@ pub(super) struct Build {
     /// Resolution of the files: working (as simulated), 2x to 8x, unity (2ⁿ+1) or unreal
     #[arg(long, value_name = "SIZE", default_value = "working", value_parser = parse_resolution)]
     resolution: Size,
-    /// Conversion of a non-square map for unity or unreal: pad extends the map at its border, crop keeps its centre
+    /// Conversion of a non-square map for unity or unreal: pad extends the map at its edges, crop keeps its centre
     #[arg(long, value_name = "HOW", value_parser = parse_square)]
     square: Option<Square>,
     /// Print the report to standard output

@@ -39,7 +39,7 @@ pub(super) struct FilmArgs {
     /// Named camera, or a file (.ron) with keyframes and captions; by default the keyframes of the project, else "default"
     #[arg(long, value_name = "NAME|FILE.ron")]
     camera: Option<String>,
-    /// Angle through which a named camera orbits during the film, in degrees
+    /// Angle through which a named camera orbits during the video, in degrees
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
     turn: f64,
     /// Caption of the frames that have none in the camera file
@@ -110,7 +110,7 @@ impl FilmArgs {
         let more = (to - from) / u64::from(self.every);
         if more >= MOST_FRAMES {
             let sentence = format!(
-                "the film would have more than {more} frames, but the limit is {MOST_FRAMES}; use a larger --every"
+                "the video would have more than {more} frames, but the limit is {MOST_FRAMES}; use a larger --every"
             );
             return Err(Failure::bad_input(sentence));
         }

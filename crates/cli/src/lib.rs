@@ -63,7 +63,7 @@ enum Action {
     Measure(measure::Measure),
     /// Open a lesson, list the lessons, or check one without a window
     Learn(learn::Learn),
-    /// Present scenes to an audience, in fullscreen
+    /// Present scenes to an audience in full screen
     Present(present::Present),
     /// Verify the computations on this machine against exact solutions
     Check(check::CheckArgs),
@@ -71,7 +71,7 @@ enum Action {
     Docs(docs::Docs),
     /// Render an image off-screen
     Shot(shot::Shot),
-    /// Render a film of a simulation off-screen
+    /// Render a video of a simulation off-screen
     Film(film::FilmArgs),
     /// Run scenes for minutes or hours and report mass balance, memory and timings as JSON
     Soak(soak::Soak),

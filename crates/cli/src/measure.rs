@@ -74,7 +74,7 @@ fn report(name: &str, terrain: &Terrain, readings: &[MeasureReading]) -> Value {
 
 fn table(title: &str, readings: &[MeasureReading]) -> String {
     let (real, of) = score(readings);
-    let mut text = format!("{title}: {real} of {of} measures are in the range of real mountains\n");
+    let mut text = format!("{title}: {real} of {of} metrics are in the range of real mountains\n");
     for reading in readings {
         let value = reading.value.map_or("none".to_owned(), |value| format!("{value:.4}"));
         let range = reading.real.map_or(String::new(), |(least, most)| format!("{least} to {most}"));

@@ -18,10 +18,10 @@ pub(super) struct Present {
     /// Kiosk mode for exhibitions: files and panels are locked, the playlist loops and restarts a minute after the last touch
     #[arg(long)]
     kiosk: bool,
-    /// Screen number, counted from 1 from left to right; by default the primary screen
+    /// Screen number, counted from left to right, starting at 1; by default the primary screen
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     screen: Option<u8>,
-    /// Use a window instead of fullscreen
+    /// Use a window instead of full screen
     #[arg(long, conflicts_with = "screen")]
     windowed: bool,
     /// Open the presenter's window with notes, next scene and time, on another screen if there is one

@@ -29,10 +29,10 @@ use thalweg_sim::{
 pub(super) struct RunOptions {
     /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.png, .exr, .r16, .r32, .tif, .asc)
     input: Option<PathBuf>,
-    /// Number of ticks; by default that of the scene. For a film, A..B gives its first and last tick
+    /// Number of ticks; by default that of the scene. For a video, A..B gives its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
     ticks: Option<TickArguments>,
-    /// Grow a mature mountain range from the uplift first; without --ticks, no ticks run afterwards
+    /// First grow a mature mountain range from the uplift map; without --ticks, no ticks run afterwards
     #[arg(long)]
     grow: bool,
     /// Seed of terrain and processes
@@ -75,7 +75,7 @@ fn parse_ticks(text: &str) -> Result<TickArguments, String> {
         Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| TickArguments { from: Some(from), to }),
         None => number(text).map(|to| TickArguments { from: None, to }),
     };
-    let right = "use a number of ticks, or A..B for a film";
+    let right = "use a number of ticks, or A..B for a video";
     found.filter(|ticks| ticks.from.is_none_or(|from| from <= ticks.to)).ok_or_else(|| right.to_owned())
 }
 
@@ -271,7 +271,7 @@ impl RunOptions {
     /// Runs sessions for their ticks, with a progress bar if standard error is a terminal. Ctrl+C cancels.
     pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
         if self.ticks.is_some_and(|ticks| ticks.from.is_some()) {
-            return Err(Failure::bad_input("--ticks A..B is for films; use a single number"));
+            return Err(Failure::bad_input("--ticks A..B is for videos; use a single number"));
         }
         self.grow(sessions)?;
         let asked = self.ticks.map(|ticks| ticks.to);

@@ -79,7 +79,7 @@ pub(super) struct Sweep {
     /// Number of concurrent runs; by default the number of cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Don't ask for confirmation before many runs
+    /// Start without asking for confirmation, even for many runs
     #[arg(long)]
     yes: bool,
     /// Print a summary as JSON

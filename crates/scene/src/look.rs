@@ -153,11 +153,11 @@ pub struct Look {
     /// the view is still.
     #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub detail: f32,
-    /// Strength of erosion and deposition marks: fresh rock and bare soil where the ground is lower than at the start, pale
+    /// Visibility of erosion and deposition: fresh rock and bare soil where the ground is lower than at the start, pale
     /// deposits where it is higher. Sculpting counts too. 0 hides them.
     #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
     pub traces: f32,
-    /// Vegetation along streams, and bareness of steep gullies. Only visible where rivers are drawn.
+    /// Amount of vegetation along streams and of bare ground in steep gullies. Only visible where rivers are drawn.
     #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
     pub vegetation: f32,
     /// Tree cover of vegetated ground. Forest grows on concave slopes and along streams rather than on crests, and never in
@@ -183,8 +183,8 @@ pub struct Look {
     /// colour more of the map as rock, low values only cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("n_y").source(D1).main())]
     pub steep_threshold: f32,
-    /// Half-width of the transition between the flat and steep colours, in the same units. 0 gives the hard edge of the article,
-    /// high values blend the slopes together.
+    /// Half-width of the transition between the flat and steep colours, in the units of Steep threshold. 0 gives a hard edge,
+    /// as published; high values blend the colours.
     #[reflect(@knob(0.0..=0.5).source("this work"))]
     pub threshold_softness: f32,
     /// Position of the sun: set directly, or from time of day, day of year and latitude.
@@ -219,17 +219,17 @@ pub struct Look {
     /// Specular exponent of the Phong model. High values give a smaller, sharper highlight.
     #[reflect(@knob(1.0..=128.0).source("Phong 1975").log())]
     pub shininess: f32,
-    /// Cast shadows of the terrain onto itself.
+    /// Draw the shadows that the terrain casts on itself.
     #[reflect(@choice().source(D1))]
     pub shadows: bool,
-    /// Soften shadow edges with distance from the caster. When off, all edges are sharp.
+    /// Soften shadow edges with distance from the object that casts them. When off, all edges are sharp.
     #[reflect(@choice().source("this work"))]
     pub soft_shadows: bool,
     /// Darkness of cloud shadows on the terrain. 0 is a cloudless sky.
     #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub cloud_shadows: f32,
-    /// Ambient occlusion: darkening of valleys and creases, which see less of the sky. 0 disables it; high values leave dirty
-    /// edges.
+    /// Ambient occlusion: darkening of valleys and creases, which see less of the sky. 0 disables it; high values make creases
+    /// look dirty.
     #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub occlusion: f32,
     /// Density of the haze: the fraction of light lost over slightly more than the width of the map. 0 is clear air.
@@ -257,7 +257,7 @@ pub struct Look {
     /// Height of the block below the lowest ground, as a fraction of the shorter side of the map.
     #[reflect(@knob(0.0..=0.5).source("this work"))]
     pub base: f32,
-    /// Scale factor of drawn heights. 1 is true to scale. Does not affect the simulation.
+    /// Factor by which heights are exaggerated on screen. 1 is true to scale. Does not affect the simulation.
     #[reflect(@knob(0.1..=10.0).unit("×").source("this work").log().main())]
     pub vertical_exaggeration: f32,
 }

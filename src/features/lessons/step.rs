@@ -380,7 +380,7 @@ fn end_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<
         if ui.button(format!("{} Save report…", icon::FILE_TEXT)).clicked() {
             asked.push(report_request().into());
         }
-        if ui.button("Restart").on_hover_text("Delete your answers and start the lesson over.").clicked() {
+        if ui.button("Restart").on_hover_text("Delete your answers and start again from the beginning.").clicked() {
             asked.push(LessonCommand::Restart.into());
         }
     });

@@ -258,8 +258,8 @@ fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units
         let [width, height] = [columns, rows].map(|cells| told(f64::from(cells) * f64::from(terrain.cell_size)));
         let [smallest, largest] = [smallest, largest].map(told);
         format!(
-            "Each side must have {fewest} to {most} cells of {smallest} to {largest}. The terrain will be {width} × {height} with \
-             {columns} × {rows} cells."
+            "Each side must have {fewest} to {most} cells of {smallest} to {largest}. With these values, the terrain will be \
+             {width} × {height} with {columns} × {rows} cells."
         )
     })
 }

@@ -94,7 +94,8 @@ fn release(work: &mut ProjectParams, followed: &mut FollowedParticle, place: [f3
     followed.releases += 1;
     if followed.track.is_none() {
         let text = if has_particles {
-            "No particle can be released here: it would stop immediately, or Wind is in its default mode, which has no grains."
+            "No particle can be released here: it would stop immediately, or Wind is in its corrected mode, which has no grains. \
+             Click elsewhere, or set Wind to its published mode."
         } else {
             "No enabled process has particles. Enable Droplets, or Wind in its published mode."
         };

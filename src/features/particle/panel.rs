@@ -163,7 +163,7 @@ fn numbers_ui(ui: &mut Ui, way: &ParticleTrack, step: usize, units: Units) {
         let help = "In the units of the selected law. For Streams, the length of the step in cells.";
         row("Speed", format_number(moment.speed.into()), help);
         if let Some(water) = moment.water {
-            row("Water", format!("{:.1} %", 100.0 * water), "Remaining water, in percent of the initial water.");
+            row("Water", format!("{:.1} %", 100.0 * water), "Remaining water, as a percentage of the initial water.");
         }
         row("Load", cubic(f64::from(moment.load) * way.cell_area()), "Sediment carried.");
         if let Some(capacity) = moment.capacity {

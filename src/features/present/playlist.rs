@@ -415,7 +415,7 @@ fn words_ui(ui: &mut Ui, dialog: &mut PlaylistDialog) {
         let field = seconds.drag_ui(ui, &mut item.seconds, |field| field.speed(1.0));
         field
             .labelled_by(label.id)
-            .on_hover_text("Time after which the next scene begins. 0: advance manually.");
+            .on_hover_text("Time after which the next scene begins. 0 waits for a manual advance.");
         ui.end_row();
         let label = ui.label("Ticks");
         ui.horizontal(|ui| {

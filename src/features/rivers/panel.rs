@@ -72,12 +72,12 @@ fn panel_ui(
     let units = units(ui);
     asked.extend(river_ui(ui, study, rivers.selected_place.is_some()));
     ui.add_space(4.0);
-    let help = "Median channel slope against drainage area. In equilibrium with uniform uplift, the points lie on a straight line \
-        whose gradient is minus the concavity index.";
+    let help = "Median channel slope against drainage area. At steady state under uniform uplift, the points lie on a straight line \
+        whose gradient is minus the concavity.";
     asked.extend(chart_ui(ui, charts::slope_area(study, balance(&simulations, study.softness), units), help));
     ui.add_space(4.0);
-    let help = "χ is the distance upstream, weighted less where the drainage area is larger. Rivers in equilibrium with uniform \
-        uplift lie on one line; a river below its neighbours tends to lose drainage area to them.";
+    let help = "χ is the distance upstream, weighted less where the drainage area is larger. At steady state under \
+        uniform uplift, all rivers lie on one line; a river below its neighbours tends to lose drainage area to them.";
     asked.extend(chart_ui(ui, charts::chi(study, units), help));
     asked.extend(chart_ui(ui, charts::hypsometry(&record.statistics, units), ""));
     realism_ui(ui, &study.readings);
@@ -132,7 +132,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<AppCommand> {
     };
     let name = if chosen { "Selected river" } else { "Largest river" };
     let help = "From the source on the left to the mouth on the right. Reaches at least twice as steep as expected for their drainage \
-        area are knickpoints. They migrate upstream when the uplift increases or the sea falls.";
+        area are knickpoints. They form when uplift accelerates or sea level falls, and migrate upstream.";
     let length = source.distance;
     let units = units(ui);
     let asked = chart_ui(ui, charts::profile(study, &format!("{name}, from source to mouth"), units), help);
@@ -166,7 +166,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<AppCommand> {
             "Drainage basins with a river, each with its own outlet.",
         );
     });
-    ui.label(RichText::new("Click on the terrain, without an active brush, to select another river.").weak());
+    ui.label(RichText::new("With no brush selected, click on the terrain to select another river.").weak());
     asked
 }
 

@@ -133,7 +133,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
     let mut kept = false;
     if let Some(heights) = &mut drawn {
         // Above the plot, where it is visible without scrolling.
-        ui.label("Drag in the plot to draw the expected profile, or enter it point by point:");
+        ui.label("Drag in the chart to draw the expected profile, or enter it point by point:");
         let points = id.with(("points", far));
         if points_ui(ui, points, heights, ([far, unit], (width, times), room)) {
             ui.data_mut(|data| data.insert_temp(id, heights.clone()));

@@ -105,7 +105,8 @@ fn handle_command(command: On<DrainageCommand>, mut work: ProjectParams) {
 
 /// Fails if the job was cancelled.
 fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Error> {
-    let cancelled = || Error::input(Path::new(&sessions[0].title), "the job was cancelled", "let it finish");
+    let cancelled =
+        || Error::input(Path::new(&sessions[0].title), "the job was cancelled", "start it again and let it finish");
     if progress.is_cancelled() { Err(cancelled()) } else { Ok(()) }
 }
 
@@ -118,7 +119,7 @@ fn apply_carved_outlets(In((sessions, breached)): In<(Vec<Session>, BreachReport
         0 => format!("No outlets were carved.{left}"),
         cut => {
             let taken = volume(work.preferences.settings.units, taken);
-            format!("Carved outlets of {cut} depressions: {taken} of ground removed.{left}")
+            format!("Carved outlets from {cut} depressions: {taken} of ground removed.{left}")
         }
     };
     work.notices.notify(Level::Info, text);

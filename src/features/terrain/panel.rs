@@ -60,7 +60,7 @@ fn commands(table: &mut MenuSection) {
         .set_aliases("breach depressions pits sinks");
     let lakes = "Fill every depression with water up to its spill point.";
     table.add(icon::WAVES, "Fill lakes", lakes, &[], DrainageCommand::FillLakes).set_aliases("flood ponds basins");
-    let rivers = "Fill rivers and lakes to their steady state under the rain and springs of Water.";
+    let rivers = "Fill rivers and lakes to their steady state under the rain and springs set in Water.";
     table
         .add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], DrainageCommand::FillRivers)
         .set_aliases("streams water flow discharge");

@@ -99,7 +99,7 @@ impl VideoWriter {
             return Ok(Self { path: path.to_owned(), size, frames: 0, kind: FrameOutput::Folder });
         };
         let Some((_, how)) = KINDS.iter().find(|(known, _)| **known == ending) else {
-            let right = "use .mp4, .gif or .webp, or a name without extension for a folder of images";
+            let right = "use .mp4, .gif or .webp, or a name without an extension for an image sequence";
             return Err(Error::input(path, format!(".{ending} is not a supported video format"), right));
         };
         if path.is_dir() {

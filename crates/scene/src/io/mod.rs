@@ -90,7 +90,7 @@ impl Error {
             io::ErrorKind::NotSeekable => ("this is a pipe or a device".to_owned(), "choose a regular file"),
             io::ErrorKind::PermissionDenied => ("permission denied".to_owned(), "change the file permissions"),
             io::ErrorKind::InvalidData => (format!("not a text file ({cause})"), "expected UTF-8 text"),
-            _ => (format!("reading failed ({cause})"), "check the disk, or copy the file to another one"),
+            _ => (format!("reading failed ({cause})"), "check the disk, or copy the file to another disk"),
         };
         Self::input(path, wrong, right)
     }

@@ -142,8 +142,8 @@ impl Quantity {
             Quantity::DrainageArea => (
                 "Drainage area",
                 "m²",
-                "Contributing area if all rain runs off along the surface. Shown above the threshold of the Rivers \
-                    panel.",
+                "Contributing area if all rain runs off along the surface. Shown only above the threshold set \
+                    in the Rivers panel.",
             ),
             Quantity::Basin => ("Drainage basins", "", "Cells of one colour drain to the same outlet."),
             Quantity::Change => {

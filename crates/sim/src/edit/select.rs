@@ -51,13 +51,13 @@ pub struct Selection {
     /// Quantity to select by, for example height or slope of the ground.
     #[reflect(@choice().source(THIS_WORK).main())]
     pub by: SelectionCriterion,
-    /// Start of the selection, as a fraction of the whole range on the map (slope: of 90°).
+    /// Lower limit of the selection, as a fraction of the range on the map (for slope, of 90°).
     #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main())]
     pub from: f32,
-    /// End of the selection, as a fraction of the whole range.
+    /// Upper limit of the selection, as a fraction of the range on the map (for slope, of 90°).
     #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main())]
     pub to: f32,
-    /// Softness of both ends, as a fraction of the range. 0 makes hard edges.
+    /// Feathering of both limits, as a fraction of the range. 0 gives hard edges.
     #[reflect(@knob(0.0..=0.5).source(THIS_WORK).main())]
     pub softness: f32,
 }

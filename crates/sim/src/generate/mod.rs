@@ -129,7 +129,7 @@ const SIDE_RANGE: RangeInclusive<f64> = *SIDES.start() as f64..=*SIDES.end() as 
 /// Parameters of the starting terrain.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct TerrainParams {
-    /// Generator of the starting heights: random mountains, or a simple shape on which to test a process.
+    /// Generator of the initial heights: random mountains, or a simple shape on which to test a process.
     #[reflect(@choice().source("McDonald 2020; Jákó & Tóth 2011; UIUC CS 418; this work").main())]
     pub generator: Generator,
     /// Number of columns. High values show finer detail of the same mountains; time and memory grow in proportion.
@@ -149,8 +149,8 @@ pub struct TerrainParams {
     /// are faded out, so high values do no harm.
     #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub octaves: u32,
-    /// Periods of the first noise octave along the shorter side of the map. High values give many small mountains, low values a
-    /// part of a single one.
+    /// Periods of the first noise octave along the shorter side of the map. High values give many small mountains, low values
+    /// only part of one.
     #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub frequency: f32,
     /// Ratio of the amplitudes of successive noise octaves. High values are rugged down to single cells, low values smooth.
@@ -166,12 +166,12 @@ pub struct TerrainParams {
     /// Number of faults. Low values leave straight cliffs between level blocks, high values build mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log().only("generator=faulting"))]
     pub faults: u32,
-    /// Radius, half-width or standard deviation of a simple shape, or half-width of the valley floor, the plain or the scarp, as
-    /// a fraction of the shorter side of the map. Very high values extend beyond the border, very low values span only a few
+    /// Radius, half-width or standard deviation of a simple shape, or half-width of the valley floor, the plain or the scarp,
+    /// as a fraction of the shorter side of the map. Very high values extend beyond the map, very low values span only a few
     /// cells.
     #[reflect(@knob(0.02..=0.5).source("this work").only("generator=valley|plateau|flood-plain|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
     pub feature_size: f32,
-    /// Boundary condition at the border of the map: a wall, open to outflow, or periodic (wraps around).
+    /// Boundary condition at the edges of the map: a wall, open to outflow, or periodic (wraps around).
     #[reflect(@choice().source("this work"))]
     pub edge: Edge,
     /// Spatial pattern of the uplift while Uplift and rivers is on: uniform, a dome, a belt, a block along a fault, patches, or
@@ -201,7 +201,7 @@ pub struct TerrainParams {
     #[reflect(@knob(0.0..=0.2).symbol("σ").source(P1).only("softness=noise"))]
     pub softness_blur: f32,
     /// Thickness of a rock layer in the layered softness map. Thin layers make many small terraces; layers thicker than the relief
-    /// don't show.
+    /// are not visible.
     #[reflect(@knob(1.0..=1000.0).unit("m").source("this work").log().only("softness=strata"))]
     pub strata_thickness: f32,
     /// Initial thickness of the sand everywhere. Thin sand is soon washed away; thick sand hides the bedrock.

@@ -88,7 +88,7 @@ pub const CHECKS: [Check; 9] = [
     },
     Check {
         title: "Seiche",
-        about: "Period of a standing wave in a closed channel, relative to 2·L/√(g·h) (Merian 1828).",
+        about: "Period of a standing wave in a closed basin, relative to 2·L/√(g·h) (Merian 1828).",
         expected: 1.0,
         within: 0.01,
         measure: seiche,
@@ -102,7 +102,7 @@ pub const CHECKS: [Check; 9] = [
     },
     Check {
         title: "Dam break",
-        about: "Mean error of the depth 12 s after a 1 m dam break onto dry ground, in metres (Ritter 1892).",
+        about: "Mean error of the depth 12 s after a 1 m dam break on a dry bed, in metres (Ritter 1892).",
         expected: 0.0,
         within: 0.02,
         measure: dam,

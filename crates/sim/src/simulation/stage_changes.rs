@@ -14,7 +14,7 @@ type LedgerVolume = fn(&LedgerRow) -> f64;
 const COLUMNS: [(&str, LedgerVolume); 7] = [
     ("eroded", |row| -row.eroded),
     ("deposited", |row| row.deposited),
-    ("across the border", |row| -row.outflow),
+    ("across the edges", |row| -row.outflow),
     ("inflow", |row| row.inflow),
     ("evaporated", |row| -row.evaporated),
     ("lost", |row| -row.lost),

@@ -417,7 +417,7 @@ pub fn save_all(
     let output = OutputSet::new(folder)?;
     for (index, export) in exports.iter().enumerate() {
         if progress.is_cancelled() {
-            return Err(Error::output(folder, "export cancelled, nothing was written", "start the export again"));
+            return Err(Error::output(folder, "export cancelled; nothing was written", "start the export again"));
         }
         let name = format!("{before}{}", export.file_name());
         output.write(name, |file| export.write(subject, file, &JobProgress::default()))?;

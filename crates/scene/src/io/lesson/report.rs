@@ -78,7 +78,7 @@ fn blocks(attempt: &Attempt, student: &str, charts: &[Chart]) -> Vec<ReportBlock
         blocks.extend(answer(attempt, step, number));
     }
     if !charts.is_empty() {
-        blocks.push(ReportBlock::Heading("My plots".to_owned()));
+        blocks.push(ReportBlock::Heading("My charts".to_owned()));
         blocks.extend(charts.iter().cloned().map(ReportBlock::Chart));
     }
     blocks.push(ReportBlock::Note(head.source.clone()));
@@ -391,9 +391,9 @@ mod tests {
                 [(ReportBlock::Chart(volume()), "aria-label=\"Volume\""), (ReportBlock::Text("below".into()), "below")]
             {
                 let mut blocks: Vec<ReportBlock> = (0..lines).map(|_| ReportBlock::Note("above".into())).collect();
-                blocks.extend([ReportBlock::Heading("My plots".into()), after]);
+                blocks.extend([ReportBlock::Heading("My charts".into()), after]);
                 let pages = pages(&blocks);
-                let page = pages.iter().find(|page| page.contains("My plots")).expect("it is there");
+                let page = pages.iter().find(|page| page.contains("My charts")).expect("it is there");
                 assert!(page.contains(mark), "{lines} lines before it");
             }
         }

@@ -108,16 +108,16 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     let text = archive.text("timeline.ron", MAX_TIMELINE_BYTES)?;
     let facts: TimelineFacts = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if facts.frames.len() > MAX_KEYFRAMES {
-        return Err(wrong(format!("{} keyframes", facts.frames.len())));
+        return Err(wrong(format!("{} states", facts.frames.len())));
     }
     let mut frames: Vec<Keyframe> = Vec::with_capacity(facts.frames.len());
     for FrameFacts { id, parent, runs } in facts.frames {
         let earlier = |id: u64| frames.iter().any(|frame| frame.id == id);
         if earlier(id) || parent.is_some_and(|parent| !earlier(parent)) {
-            return Err(wrong(format!("keyframe {id} is out of order")));
+            return Err(wrong(format!("state {id} is out of order")));
         }
         if runs.len() > MOST_SIDE_BY_SIDE {
-            return Err(wrong(format!("keyframe {id} has {} simulations", runs.len())));
+            return Err(wrong(format!("state {id} has {} simulations", runs.len())));
         }
         let runs = runs.into_iter().enumerate();
         let states = runs.map(|(index, facts)| state(&mut archive, &folder(id, index), facts, wrong));

@@ -67,7 +67,7 @@ pub struct RiverParams {
     /// Course of the rivers: along the slope of the terrain, or along droplets, which meander, divide and build deltas.
     #[reflect(@choice().source("this work").main())]
     pub course: Course,
-    /// Contributing area at which a river begins. Low values draw every gully, high values only the large rivers.
+    /// Drainage area at which a river begins. Low values draw every gully, high values only the large rivers.
     #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("this work").log().main().grows())]
     pub from_cells: f32,
     /// Runoff at bankfull discharge. High values make rivers wide and deep.

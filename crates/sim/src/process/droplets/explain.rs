@@ -26,7 +26,7 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     let land = water + streams::sheet(params);
     let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == terrain.width() || place[1] + 1 == terrain.height();
     let outcome = if at_border && terrain.edge == Edge::Open {
-        "This is a border cell: droplets leave the map here without eroding or depositing."
+        "This is an edge cell: droplets leave the map here without eroding or depositing."
     } else if cell.layer_value(&terrain.water) > SHALLOW {
         "Standing water: a droplet drifts on for a few cells, erodes nothing and deposits its load."
     } else if slope == 0.0 {

@@ -72,8 +72,8 @@ stages! {
 pub const INFO: Info = Info {
     key: "droplets",
     title: "Droplets",
-    about: "Raindrops run downhill, erode where their load is below the transport capacity and deposit where it \
-        exceeds it.",
+    about: "Droplets of rain run downhill, erode where their load is below the transport capacity and deposit where \
+        it exceeds it.",
     reference: Reference {
         source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-corrected form of 2025; \
             Chiba 1998 as in UIUC CS 418",

@@ -37,15 +37,15 @@ pub struct Params {
     /// Number of droplets spawned per tick; each runs until it ends. High values erode more per tick, but ticks take longer.
     #[reflect(@knob(1.0..=1_000_000.0).title("Droplets per tick").unit("droplets").source(D1).log().main().grows())]
     pub per_tick: u32,
-    /// Number of droplets after which the landscape counts as finished: the end of the progress bar, where the simulation pauses
+    /// Number of droplets after which the terrain counts as finished: the end of the progress bar, where the simulation pauses
     /// once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows().indirect())]
     pub total: u32,
     /// Spawn droplets at springs too. Their fraction of the droplets equals their fraction of the water supply.
     #[reflect(@choice().source("this work").only("mode=default").indirect())]
     pub springs: bool,
-    /// Sediment supply of springs, as a fraction of the transport capacity of the streams below them on the starting terrain. With
-    /// low values a stream incises and meanders; with high values it aggrades, braids, and builds fans and deltas.
+    /// Sediment supply of springs, as a fraction of the transport capacity of the streams below them on the initial terrain.
+    /// With low values a stream incises and meanders; with high values it aggrades, braids, and builds fans and deltas.
     #[reflect(@knob(0.0..=4.0).source("this work; graded rivers as in Mackin 1948").only("mode=default law=streams springs=true"))]
     pub sediment_supply: f32,
     /// Intensity of the rain on the map. High values make larger streams with a higher capacity; at 0 droplets spawn only at
@@ -94,10 +94,10 @@ pub struct Params {
     /// Fraction of the gap between load and capacity that a step closes.
     #[reflect(@knob(0.001..=1.0).symbol("Kd").source(H1).log().only("mode=published law=streams"))]
     pub equilibration: f32,
-    /// Exponent of the drainage area in the transport capacity. It becomes the concavity of the rivers.
+    /// Exponent of the drainage area in the transport capacity. It sets the concavity of the rivers.
     #[reflect(@knob(0.1..=0.8).symbol("θ").source("Whipple & Tucker 1999").only("mode=default law=streams"))]
     pub concavity: f32,
-    /// Acceleration of a droplet by slope, per unit of length. High values make it run straight downslope.
+    /// Acceleration of a droplet down the slope, per unit of length. High values make it run straight downslope.
     #[reflect(@knob(0.1..=10.0).source(H1).log().only("law=streams"))]
     pub gravity: f32,
     /// Momentum transfer from earlier droplets, per unit of length. High values make streams meander.
@@ -116,7 +116,7 @@ pub struct Params {
     /// Length on the ground of one cell of the published map: values per step, or per unit of time or length, refer to it.
     #[reflect(@knob(0.1..=1000.0).unit("m").symbol("L").source("this work").log().only("mode=default"))]
     pub length: f32,
-    /// Steepest stable bank in rock of softness 0.5 where droplets erode; harder rock stands steeper. Banks that exceed it fail.
+    /// Steepest stable angle of banks cut by droplets, in rock of softness 0.5; harder rock stands steeper. Steeper banks fail.
     #[reflect(@knob(33.0..=80.0).unit("°").source("Schmidt & Montgomery 1995").only("mode=default"))]
     pub bank_angle: f32,
     /// Acceleration per step on a slope. High values make droplets fast and their tracks straight.

@@ -32,7 +32,7 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     let outcome = if ground < params.sea() {
         "The cell is below sea level: rivers end here, and their sediment leaves the map."
     } else if at_border && terrain.edge == Edge::Open {
-        "This is a border cell with a fixed height: sediment that arrives here leaves the map."
+        "This is an edge cell with a fixed height: sediment that arrives here leaves the map."
     } else if slope == 0.0 {
         "No neighbour is lower: a lake fills this depression up to its spill point, and sediment is deposited."
     } else if !even {

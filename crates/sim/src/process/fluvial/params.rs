@@ -49,14 +49,15 @@ pub struct Params {
     /// Deposition coefficient of river sediment. High values build wide fans and plains; at 0 all sediment leaves the map.
     #[reflect(@knob(0.0..=10.0).symbol("G").source(YUAN).main())]
     pub deposition: f32,
-    /// Exponent of the drainage area in the erosion law. High values make large rivers flat and headwaters steep.
+    /// Exponent of the drainage area in the erosion law. High values give large rivers gentle gradients and headwaters steep
+    /// ones.
     #[reflect(@knob(0.2..=0.8).symbol("m").source(BRAUN))]
     pub area_exponent: f32,
     /// Exponent of the slope in the erosion law. At 1 knickpoints travel upstream unchanged; higher values flatten their foot,
     /// lower values round off their lip. With deposition, it is always 1.
     #[reflect(@knob(0.5..=2.0).symbol("n").source(BRAUN).only("deposition=0"))]
     pub slope_exponent: f32,
-    /// Hillslope diffusivity, the rate of soil creep. High values round the hills; at 0 ridges stay sharp.
+    /// Hillslope diffusivity, the rate of soil creep. High values round off hills; at 0 ridges stay sharp.
     #[reflect(@knob(DIFFUSIVITY).unit("m²/yr").symbol("D").source(BRAUN).log().main())]
     pub diffusivity: f32,
     /// Slope above which hillslopes fail and supply sediment to the rivers. Low values keep mountains gentle.

@@ -63,7 +63,8 @@ pub struct Params {
     /// Interval between showers. Short intervals keep the map wet; long ones let it dry.
     #[reflect(@knob(1.0..=200.0).unit("ticks").source(G1).log().main())]
     pub interval: u32,
-    /// Fraction of the water that evaporates per tick. High values keep water on the slopes; at 0 it fills every depression.
+    /// Fraction of the water that evaporates per tick. With high values water dries up before it leaves the slopes; at 0 it
+    /// fills every depression.
     #[reflect(@knob(0.0..=0.5).source(G1).main())]
     pub evaporation: f32,
     /// Transport capacity per metre of flowing water. High values erode deeply; at 0 nothing is eroded.

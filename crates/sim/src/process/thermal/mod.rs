@@ -55,7 +55,7 @@ pub struct Params {
     /// Angle of repose of sand under water, if lower than that of dry sand. Low values flatten deltas and lake shores.
     #[reflect(@knob(5.0..=60.0).unit("°").source("this work").only("mode=default"))]
     pub underwater_angle: f32,
-    /// Failure rate of steep rock; as published, of all ground. High values round ridges immediately; at 0 nothing fails.
+    /// Failure rate of steep rock; as published, of all ground. High values round off ridges immediately; at 0 nothing fails.
     #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
     pub rate: f32,
     /// Increase of the talus slope from the softest to the hardest rock. High values preserve cliffs of hard rock.

@@ -39,10 +39,10 @@ pub struct Params {
     /// limit and never erodes.
     #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
     pub roughness: f32,
-    /// Cross-sectional area of the pipes, as published. Wide pipes level the water faster and need shorter steps.
+    /// Cross-sectional area of the pipes, as published. Wide pipes level the water faster and require shorter steps.
     #[reflect(@knob(0.1..=60.0).unit("m²").symbol("A").source(P1).log().only("mode=published"))]
     pub pipe_area: f32,
-    /// Acceleration of gravity. High values make the water faster and need shorter steps.
+    /// Gravitational acceleration. High values make the water faster and require shorter steps.
     #[reflect(@knob(0.1..=20.0).unit("m/s²").symbol("g").source(P1))]
     pub gravity: f32,
     /// Coefficient of the transport capacity, which grows with velocity and slope: a fraction of the water or, as published, a depth in

@@ -30,7 +30,7 @@ pub struct Params {
     /// Published law of sand transport.
     #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=published"))]
     pub law: WindLaw,
-    /// Direction towards which the wind blows: 0° is the right edge of the map, 90° the lower edge.
+    /// Direction towards which the wind blows: 0° is the right edge of the map, 90° the bottom edge.
     #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(DisplayAlias::Wind))]
     pub direction: f32,
     /// Strength of the wind. Strong wind carries more sand and moves dunes faster; at 0 nothing moves.
@@ -59,11 +59,11 @@ pub struct Params {
     /// Number of grains per tick. High values change the terrain faster and make ticks slower.
     #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("mode=published"))]
     pub per_tick: u32,
-    /// Let sand that leaves across an open border re-enter on the opposite side. When off, the map is blown bare.
+    /// Let sand that leaves across an open edge re-enter on the opposite side. When off, the map is blown bare.
     #[reflect(@choice().source(THIS_WORK).only("mode=default").indirect())]
     pub refeed: bool,
-    /// Number of trails drawn to show sand in the air.
-    #[reflect(@knob(0.0..=500.0).unit("trails").source(THIS_WORK).indirect())]
+    /// Number of tracks drawn to show sand in the air.
+    #[reflect(@knob(0.0..=500.0).unit("tracks").source(THIS_WORK).indirect())]
     pub tracks: u32,
     /// Rate at which the map of wind paths is updated. Low values keep old paths for longer.
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
@@ -91,9 +91,9 @@ pub struct Params {
     /// lower than about three saturation lengths vanish.
     #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("mode=default"))]
     pub saturation_length: f32,
-    /// Sand that a wind of strength 2 carries over each metre of a plain in a tick. High values simulate more time per tick: dunes move
-    /// faster, and small cells need more steps. On cells larger than 2.5 saturation lengths dunes are larger than in nature, and
-    /// a tick carries more, with the square of the cell size.
+    /// Sand that a wind of strength 2 carries over a plain per tick and metre of width. High values simulate more time per
+    /// tick: dunes move faster, and small cells need more steps. On cells larger than 2.5 saturation lengths dunes are larger
+    /// than in nature, and a tick carries more, with the square of the cell size.
     #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("this work").log().main().only("mode=default"))]
     pub capacity: f32,
     /// Speed-up of the wind over rising ground. High values form low dunes that grow and move fast.

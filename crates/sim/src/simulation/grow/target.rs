@@ -46,7 +46,7 @@ pub struct RangeParams {
     /// determines the erodibility of the rock.
     #[reflect(@knob(0.0..=9000.0).unit("m").symbol("R").source(THIS_WORK).main().indirect())]
     pub relief: f32,
-    /// Density of gullies. Low values leave long, rounded hillslopes; high values dissect every slope. It determines the
+    /// Density of valleys. Low values leave long, rounded hillslopes; high values dissect every slope. It determines the
     /// hillslope diffusivity.
     #[reflect(@knob(0.0..=1.0).source("Perron et al. 2008; values chosen for this program").main().indirect())]
     pub ruggedness: f32,

@@ -163,7 +163,7 @@ pub(super) fn find(
     if outlets.is_empty() {
         return Err(InvalidInput {
             wrong: "no water can leave a map with closed edges".to_owned(),
-            right: "open the edge or place a drain".to_owned(),
+            right: "open the edges or place a drain".to_owned(),
         });
     }
     let mut rivers = BalanceState::new(land, supply, &outlets);
@@ -173,7 +173,7 @@ pub(super) fn find(
             if !go_on(round as f32 / MOST_ROUNDS as f32) {
                 return Err(InvalidInput {
                     wrong: "the search was cancelled".to_owned(),
-                    right: "let it finish".to_owned(),
+                    right: "start it again and let it finish".to_owned(),
                 });
             }
             rivers.gather();
