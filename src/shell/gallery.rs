@@ -82,7 +82,7 @@ mod tests {
                 let words: Vec<String> = typed.split(' ').map(ToOwned::to_owned).collect();
                 cards.iter().filter(|card| card.has(&words)).map(|card| card.name).collect::<Vec<_>>()
             };
-            assert_eq!(found("delta lake"), ["delta"]);
+            assert_eq!(found("delta sediment lake"), ["delta"]);
             assert!(found("dunes").len() >= 5 && found("no such scene").is_empty());
         });
     }

@@ -234,7 +234,7 @@ mod tests {
             .add_message::<AppCommand>()
             .init_resource::<KeyboardFocus>()
             .init_resource::<PresenterKeyboardFocus>()
-            .init_state::<Comparison>()
+            .init_resource::<State<Comparison>>()
             .init_resource::<NavigationInput>()
             .init_resource::<Presentation>()
             .init_resource::<State<Workspace>>()

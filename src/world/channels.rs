@@ -162,12 +162,14 @@ pub(super) fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bevy::state::app::StatesPlugin;
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     /// Creates an app with a simulation.
     fn app(session: Session) -> App {
         let mut app = App::new();
-        app.insert_resource(Simulations::new(vec![session]))
+        app.add_plugins(StatesPlugin)
+            .insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<RiverOverlay>()
             .init_state::<Comparison>()

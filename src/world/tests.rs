@@ -31,6 +31,14 @@ fn send(app: &mut App, command: impl Into<AppCommand>) {
     app.world_mut().write_message(command.into());
 }
 
+/// Updates until the terrain of all restarts is there.
+fn update_until_restarted(app: &mut App) {
+    app.update();
+    while app.world().resource::<Restarts>().is_active() {
+        app.update();
+    }
+}
+
 fn update_until_quiet(app: &mut App) {
     for _ in 0..500 {
         app.update();
@@ -154,10 +162,10 @@ fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
     send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
     send(&mut app, SimulationCommand::Restart);
-    app.update();
+    update_until_restarted(&mut app);
     assert!(app.world().resource::<Simulations>().selected().simulation.terrain == start);
     send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)));
-    app.update();
+    update_until_restarted(&mut app);
     assert_eq!(app.world().resource::<Simulations>().selected().terrain.relief, 50.0);
     assert!(app.world().resource::<Simulations>().selected().simulation.terrain != start);
 }

@@ -62,7 +62,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     assert_eq!((simulations.selected().water_look.shown, simulations.selected().simulation.ticks()), (water_shown, 0));
     assert_eq!(app.world().resource::<Brushes>().of(Tool::Raise).radius, 33.0);
     send(&mut app, SimulationCommand::Restart);
-    app.update();
+    update_until_restarted(&mut app);
     let start = terrain(&app);
     let measures = Measures::of(&start);
     assert!(measures.pits == 0.0 && measures.depressions == 0.0, "{measures:?}");
@@ -153,7 +153,7 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     app.update();
     wait(&mut app);
     assert!(terrain(&app).water_volume() == 0.0);
-    assert!(notices(&app).iter().any(|text| text.contains("no rain falls")), "{:?}", notices(&app));
+    assert!(notices(&app).iter().any(|text| text.contains("there is no rain")), "{:?}", notices(&app));
     send(&mut app, EditCommand::Undo);
     send(&mut app, DrainageCommand::CarveOutlets(Limits { length: 1e6, depth: 1e6 }));
     app.update();

@@ -33,7 +33,7 @@ fn saved_undone_exported_and_shown(layer: Layer) {
     assert!(held(&app).as_ref() == Some(&map), "{key}");
     // Painted maps survive a restart.
     send(&mut app, SimulationCommand::Restart);
-    app.update();
+    update_until_restarted(&mut app);
     assert!(held(&app).as_ref() == Some(&map), "{key}");
 
     // Project and export.

@@ -110,6 +110,7 @@ fn the_playlist_that_is_being_made_is_remembered_and_its_file_is_known() {
     for (path, wanted) in [(folder.path().to_owned(), false), (file, true)] {
         send(&mut app, PresentCommand::Save(Arc::clone(&list), path));
         app.update();
+        until_done(&mut app);
         assert_eq!(saved(&app), wanted);
     }
     assert_eq!(kept(&mut app), Playlist::default(), "a file has it");

@@ -112,7 +112,7 @@ fn a_new_start_and_undo_keep_the_timeline() {
     let first = marks(&app);
     let late = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, SimulationCommand::NewSeed);
-    app.update();
+    update_until_restarted(&mut app);
     run(&mut app, 12);
     let all = marks(&app);
     assert!(first.iter().all(|mark| all.contains(mark)) && all.len() > first.len(), "{all:?}");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::world::{
-    self, EditCommand, FileCommand, FrameBudget, HistoryCommand, Jobs, Notice, SimulationCommand, Transport,
+    self, EditCommand, FileCommand, FrameBudget, HistoryCommand, Jobs, Notice, Restarts, SimulationCommand, Transport,
 };
 use bevy::state::app::StatesPlugin;
 use thalweg_scene::{io::scene::open_first, model::origin::Options};
@@ -49,6 +49,9 @@ fn run(app: &mut App, ticks: u32) {
 fn ask(app: &mut App, command: impl Into<AppCommand>) {
     app.world_mut().write_message(command.into());
     app.update();
+    while app.world().resource::<Restarts>().is_active() {
+        app.update();
+    }
 }
 
 fn terrain(app: &App) -> Terrain {
@@ -153,7 +156,7 @@ fn a_stroke_that_time_has_run_on_from_is_undone_to_its_tick_and_the_run_goes_on_
     assert!((terrain(&app) == before, ticks(&app)) == (true, 3));
     let told =
         |app: &App, text: &str| app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(text));
-    assert!(told(&app, "as it was at tick 3"));
+    assert!(told(&app, "back at tick 3"));
     // The simulation continues as if the stroke had not been made.
     run(&mut app, 4);
     run(&mut other, 7);
@@ -412,7 +415,7 @@ fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     ask(&mut app, FileCommand::SaveProject(folder.path().join("hill.thalweg")));
-    let told = |notice: &Notice| notice.text == "The oldest 3 undone strokes are not included in the project.";
+    let told = |notice: &Notice| notice.text == "The oldest 3 undone strokes were not saved with the project.";
     let texts: Vec<&str> = app.world().resource::<Notices>().shown().map(|notice| notice.text.as_str()).collect();
     assert!(app.world().resource::<Notices>().shown().any(told), "{texts:?}");
 }
