@@ -184,7 +184,7 @@ fn a_vector_unit_that_there_is_not_is_refused_in_one_sentence() {
             let output = thalweg_with(&[("THALWEG_SIMD", name)], arguments, folder.path());
             let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!(output.status.code(), Some(2), "{name} {arguments:?}: {sentence}");
-            assert!(sentence.lines().count() == 1 && sentence.contains("it has scalar"), "{sentence}");
+            assert!(sentence.lines().count() == 1 && sentence.contains("available: scalar"), "{sentence}");
         }
     }
     assert!(names(folder.path()).is_empty(), "it wrote {:?}", names(folder.path()));
@@ -753,7 +753,7 @@ fn bad_plans_and_films_are_refused_in_one_sentence() {
     film(&["--out", &to, "--ticks", "9..3"], &["--ticks"]);
     film(&["--out", "a.avi", "--ticks", "3"], &[".avi", ".mp4"]);
     film(&["--out", &to, "--resolution", "9000x10"], &["--resolution"]);
-    film(&["--out", &to, "--ticks", "18446744073709551615"], &["at most 324000", "--every"]);
+    film(&["--out", &to, "--ticks", "18446744073709551615"], &["limit is 324000", "--every"]);
     film(&["--out", &to, "--turn", "nan"], &["not finite"]);
     film(&["--out", &to, "--caption", "\u{7}"], &["control character"]);
     film(&["--out", &to, "--frames", "exr"], &["a.mp4", "image sequence", "a folder name"]);

@@ -288,7 +288,7 @@ fn standard_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_
         let output = ends(program(arguments, folder.path()).stdout(full()).stderr(Stdio::piped()));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.starts_with("thalweg: standard output cannot be written") && said.lines().count() == 1, "{said}");
+        assert!(said.starts_with("thalweg: cannot write to standard output") && said.lines().count() == 1, "{said}");
     }
     let mut command = program(&["params"], folder.path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");

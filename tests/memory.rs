@@ -211,11 +211,11 @@ fn what_was_said_is_the_limit(project: &Path) {
     let size = |side| Options { size: Some((side, side)), ..Options::default() };
     Budget::set(BudgetSource::Settings, Some(Budget::of(100_000_000)));
     let error = open_first("round-hill", &size(2048)).err().expect("it needs more").to_string();
-    assert!(error.contains("round-hill: needs ") && error.contains("of the 100 MB budget"), "{error}");
+    assert!(error.contains("round-hill: needs ") && error.contains("of the 100 MB limit"), "{error}");
     assert!(open_first("round-hill", &size(256)).is_ok());
     Budget::set(BudgetSource::CommandLine, Some(Budget::of(5_000_000)));
     let error = project::open(project).err().expect("it needs more").to_string();
-    assert!(error.contains("work.thalweg: needs ") && error.contains("of the 5 MB budget"), "{error}");
+    assert!(error.contains("work.thalweg: needs ") && error.contains("of the 5 MB limit"), "{error}");
     Budget::set(BudgetSource::CommandLine, None);
     assert!(project::open(project).is_ok());
 }
