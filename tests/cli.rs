@@ -118,7 +118,7 @@ fn a_real_map_is_eroded_and_its_results_come_back() {
     let (moved, residual) = (solid["moved"].as_f64().expect("a number"), solid["residual"].as_f64().expect("a number"));
     assert!(moved > 0.0 && residual.abs() <= 1e-5 * moved, "{residual} of {moved}");
     let guarded = &one["processes"]["droplets"]["guarded"];
-    assert!(guarded["digging"].as_u64() > Some(0) && guarded["circling"] == 0, "guards are counted by name: {guarded}");
+    assert!(guarded["erosion"].as_u64() > Some(0) && guarded["circling"] == 0, "guards are counted by name: {guarded}");
     // Outputs are valid inputs.
     let again = folder.path().join("one/height.r32").to_string_lossy().into_owned();
     succeeds(&[], &["build", &again, "--ticks", "0", "--out", "again", "--save", "height.r32"], folder.path());

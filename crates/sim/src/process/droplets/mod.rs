@@ -96,12 +96,12 @@ pub const INFO: Info = Info {
                 was reduced to the stable maximum.",
         },
         Limiter {
-            name: "digging",
+            name: "erosion",
             about: "Steps whose erosion was limited to a fraction of the droplet's fall in that step; in the published mode, to \
                 the whole fall.",
         },
         Limiter {
-            name: "laying",
+            name: "deposition",
             about: "Steps whose deposition was limited to the rise ahead or the drop behind, so that no mound forms.",
         },
         Limiter {

@@ -117,7 +117,7 @@ pub const INFO: Info = Info {
     moves_water: true,
     stages: Stage::ALL,
     limiters: &[Limiter {
-        name: "digging",
+        name: "erosion",
         about: "Cells whose erosion was reduced, so that none sinks below a neighbour that it drains to.",
     }],
 };

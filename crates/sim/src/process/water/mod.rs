@@ -80,7 +80,7 @@ pub const INFO: Info = Info {
             about: "Cells whose outflow was reduced, because the computed fluxes would remove more water than they held.",
         },
         Limiter {
-            name: "digging",
+            name: "erosion",
             about: "Cells whose erosion was reduced, so that the bed stays smooth and no cell sinks far below its lowest neighbour.",
         },
         Limiter {
