@@ -53,17 +53,14 @@ const MOUSE: [(&str, &str); 11] = [
     ("Right drag", "Orbit the camera; other buttons can be set in Settings"),
     ("Middle drag", "Pan the camera"),
     ("Wheel", "Zoom in or out"),
-    ("Hold left button, in Present or Learn", "Make it rain on the terrain; Shift: remove water, L: raise, K: lower"),
+    ("Hold left button, in Present or Learn", "Make it rain; Shift: remove water, L: raise, K: lower the terrain"),
     ("Hold B", "Show the initial state of the simulation"),
-    ("Right-click a parameter", "Open its menu: reset, vary, reference; Delete in its field resets it"),
+    ("Right-click a parameter", "Open its menu: reset, vary, reference; Delete resets it"),
     ("Click a number", "Type a value; drag to change it"),
-    ("Tab, Shift+Tab", "Move to the next or previous field; arrow keys change it, Space and Enter activate it"),
-    (
-        "F6, Shift+F6",
-        "Move to the next or previous part of the window: menu bar, transport, timeline, toolbar, sidebar, viewport",
-    ),
+    ("Tab, Shift+Tab", "Go to the next or previous field; arrows change it, Space activates it"),
+    ("F6, Shift+F6", "Go to the next or previous region: menus, timeline, sidebar, viewport …"),
     ("Esc", "Leave a field, so that letter keys work as shortcuts"),
-    ("Tab to the viewport", "Move a marker with the arrow keys, in small steps with Shift; click or paint with Space"),
+    ("Tab to the viewport", "Move a marker with the arrows (Shift: finely); Space clicks or paints"),
 ];
 
 fn help_ui(ui: &mut Ui, table: &CommandTable) {

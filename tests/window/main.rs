@@ -54,9 +54,9 @@ use thalweg::{
         AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
         CompareCommand, Comparison, Divider, Document, Draft, EditCommand, FileCommand, FollowsKeyframes, History,
         Jobs, KeyframeCommand, LessonState, ModifierKeys, Notices, OpenWorkspace, Overlay, OverlayCommand,
-        PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Revision, ScreenshotCommand,
-        SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea, WindowCommand,
-        Workspace,
+        PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts, Revision,
+        ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea,
+        WindowCommand, Workspace,
     },
 };
 use thalweg_scene::{
@@ -114,7 +114,7 @@ impl Shelf {
         macro_rules! init {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
-        init!(Transport Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
+        init!(Transport Restarts Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
         init!(State<Workspace> State<Comparison> Divider Notices LessonState Presentation Quiz Jobs State<CameraMode> FollowsKeyframes Draft ViewportArea);
         Self(RefCell::new(app))
     }
@@ -594,7 +594,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     assert_eq!(order(&mut harness), ["island", "alpine-valley", "fans"]);
     harness.get_by_label("Move down: Island").click();
     harness.run_steps(2);
-    harness.get_by_label("Remove from playlist: Fans").click();
+    harness.get_by_label("Remove from playlist: Alluvial fans").click();
     harness.run_steps(2);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     // It is saved and restored at the next start.

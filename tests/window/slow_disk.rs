@@ -10,6 +10,7 @@ use thalweg::{
 use thalweg_scene::{
     io::{
         export::{Dimensions, Export},
+        lesson::path_of,
         scene,
     },
     model::playlist::Playlist,
@@ -85,7 +86,7 @@ fn save_everything() {
     let path = |name: &str| env::current_dir().expect("it has one").join(name);
     let exports = vec![Export::new("sand", "png").expect("it is a format")];
     let commands: Vec<AppCommand> = vec![
-        FileCommand::Open("talus-and-slumping".into(), Options::default()).into(),
+        FileCommand::Open(path_of("talus-and-slumping"), Options::default()).into(),
         LessonCommand::Name("A student".into()).into(),
         LessonCommand::SaveCopy(path("lesson.md")).into(),
         ProbeCommand::Pin([0.5, 0.5]).into(),
