@@ -8,11 +8,15 @@ mod asc;
 mod budget;
 pub mod chart;
 pub mod checks;
+mod colours;
+mod crs;
+mod description;
 mod embedded;
 pub mod export;
 mod exr;
 pub mod film;
 pub mod heightmap;
+mod image;
 pub mod input;
 pub mod lesson;
 mod markup;
@@ -32,7 +36,9 @@ pub mod recovery;
 pub mod reference;
 pub mod scene;
 mod sidecar;
+mod steps;
 mod tiff;
+mod usgs_dem;
 pub mod watch;
 
 use std::{
@@ -90,7 +96,7 @@ impl Error {
             io::ErrorKind::NotSeekable => ("this is a pipe or a device".to_owned(), "choose a regular file"),
             io::ErrorKind::PermissionDenied => ("permission denied".to_owned(), "change the file permissions"),
             io::ErrorKind::InvalidData => (format!("not a text file ({cause})"), "expected UTF-8 text"),
-            _ => (format!("reading failed ({cause})"), "check the disk, or copy the file to another one"),
+            _ => (format!("reading failed ({cause})"), "check the disk, or copy the file to another disk"),
         };
         Self::input(path, wrong, right)
     }

@@ -360,7 +360,7 @@ impl Export {
         let is_nodata = matches!(content, Content::Nodata);
         let grid = if is_height || is_nodata { grid } else { subject.clear_padding(grid) };
         let nodata = subject.nodata.as_ref().filter(|_| !is_nodata);
-        let place = RasterMetadata { cell_size: terrain.cell_size, geo: *geo, nodata };
+        let place = RasterMetadata { cell_size: terrain.cell_size, geo: geo.as_ref(), nodata };
         let range = grid.min_max();
         match self.format {
             "png" | "png16" => write_png16(path, &grid, range, progress)?,
@@ -417,7 +417,7 @@ pub fn save_all(
     let output = OutputSet::new(folder)?;
     for (index, export) in exports.iter().enumerate() {
         if progress.is_cancelled() {
-            return Err(Error::output(folder, "export cancelled, nothing was written", "start the export again"));
+            return Err(Error::output(folder, "export cancelled; nothing was written", "start the export again"));
         }
         let name = format!("{before}{}", export.file_name());
         output.write(name, |file| export.write(subject, file, &JobProgress::default()))?;
