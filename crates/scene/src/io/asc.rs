@@ -539,7 +539,7 @@ mod tests {
             ("ncols 2 nrows 2 cellsize 1 NODATA_value 7 7 7 7 7", "all 4 cells are NODATA (7)"),
         ];
         for (text, part) in cases {
-            let error = read_text(text).err().expect(text).to_string();
+            let error = read_text(text).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
     }

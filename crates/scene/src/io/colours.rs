@@ -40,10 +40,10 @@ impl Encoding {
             }
             _ if asked => {}
             Self::Terrarium => {
-                warnings.push("colours look like heights encoded as Terrarium, and are read so".to_owned())
+                warnings.push("colours look like heights encoded as Terrarium, and are read so".to_owned());
             }
             Self::Mapbox => {
-                warnings.push("colours look like heights encoded as Mapbox Terrain-RGB, and are read so".to_owned())
+                warnings.push("colours look like heights encoded as Mapbox Terrain-RGB, and are read so".to_owned());
             }
         }
         warnings

@@ -38,6 +38,9 @@ const TEXT_CITATION: &str = "ESRI PE String = ";
 /// Radius of a sphere with the equator of WGS 84, in metres.
 const EQUATOR_RADIUS: f64 = 6_378_137.0;
 
+/// Conversion of coordinates; `None` where it is not defined.
+pub(super) type CoordinateConversion = dyn Fn([f64; 2]) -> Option<[f64; 2]>;
+
 /// Unit of horizontal coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Unit {
@@ -75,7 +78,7 @@ fn length_of(code: u16) -> Option<f64> {
         9096 => 0.9144,
         9097 => 20.1168,
         9098 => 0.201_168,
-        9300 | 9301 | 9302 => 0.914_4,
+        9300..=9302 => 0.9144,
         _ => return None,
     })
 }
@@ -457,7 +460,7 @@ impl Crs {
     }
 
     /// Returns a conversion of its coordinates to longitude and latitude (WGS 84), if this program knows one.
-    pub(super) fn to_wgs84(&self) -> Option<Box<dyn Fn([f64; 2]) -> Option<[f64; 2]>>> {
+    pub(super) fn to_wgs84(&self) -> Option<Box<CoordinateConversion>> {
         if self.epsg() == Some(WGS_84) && self.unit() == Unit::Degrees(1.0) {
             return Some(Box::new(Some));
         }

@@ -38,7 +38,7 @@ pub(super) struct Description {
 }
 
 /// Position of a raster on the ground.
-pub(super) struct Placement {
+pub(super) struct RasterPlacement {
     /// `true` if columns run from east to west, and if rows run from south to north.
     pub flipped: [bool; 2],
     pub cell_size: Option<CellSize>,
@@ -160,8 +160,8 @@ impl Description {
     ///
     /// # Errors
     /// It is rotated or sheared.
-    pub fn placement(&self, path: &Path, (columns, rows): (usize, usize)) -> Result<Placement, Error> {
-        let none = Placement { flipped: [false; 2], cell_size: None, geo: None };
+    pub fn placement(&self, path: &Path, (columns, rows): (usize, usize)) -> Result<RasterPlacement, Error> {
+        let none = RasterPlacement { flipped: [false; 2], cell_size: None, geo: None };
         let fitted = || fit(&self.control_points, [columns, rows]);
         let Some([x, wide, shear_x, y, shear_y, tall]) = self.affine.or_else(fitted) else {
             if self.control_points.len() > 2 {
@@ -193,7 +193,7 @@ impl Description {
         let cell_size = CellSize::of(cell, ground, geo.crs.unit(), middle[1], guessed, corrected);
         // An origin of exactly (0, 0) in an unknown system denotes local coordinates.
         let is_local = geo.crs == Crs::Unknown && geo.west == 0.0 && (geo.north - geo.height).abs() < 1e-9 * geo.height;
-        Ok(Placement { flipped, cell_size: Some(cell_size), geo: (!is_local).then_some(geo) })
+        Ok(RasterPlacement { flipped, cell_size: Some(cell_size), geo: (!is_local).then_some(geo) })
     }
 }
 
@@ -226,7 +226,7 @@ fn fit(points: &[[f64; 4]], [columns, rows]: [usize; 2]) -> Option<Affine> {
         points.iter().map(|point| (point[first] - mean[first]) * (point[second] - mean[second])).sum()
     };
     let determinant = sum(0, 0) * sum(1, 1) - sum(0, 1) * sum(0, 1);
-    if !(determinant.abs() > 1e-9 * (sum(0, 0) * sum(1, 1)).abs()) {
+    if determinant.abs() <= 1e-9 * (sum(0, 0) * sum(1, 1)).abs() || !determinant.is_finite() {
         return None;
     }
     let slopes = |axis: usize| {

@@ -298,7 +298,7 @@ mod tests {
         let mut encoder = Encoder::new(file, 20_000, 20_000);
         encoder.set_depth(BitDepth::Sixteen);
         drop(encoder.write_header().expect("it is writable"));
-        let error = read(&path, &ReadConstraints::sized(Some((64, 64)))).err().expect("too large").to_string();
+        let error = read(&path, &ReadConstraints::sized(Some((64, 64)))).expect_err("too large").to_string();
         assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
     }
 

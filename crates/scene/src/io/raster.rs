@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Budget, Error,
-    description::{Description, Placement, number_prefix},
+    description::{Description, RasterPlacement, number_prefix},
     nodata,
     sidecar::Sidecar,
     steps,
@@ -203,7 +203,7 @@ impl RasterRows<'_> {
     }
 }
 
-/// Placement of a map of one size in another: resampled with square cells, then padded to the right and to the bottom.
+/// RasterPlacement of a map of one size in another: resampled with square cells, then padded to the right and to the bottom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Resizing {
     /// Columns and rows of the resampled map.
@@ -304,7 +304,7 @@ impl ReadConstraints {
     ) -> Result<Raster, Error> {
         let RasterLayout { size, samples, description, band, besides, mut warnings } = layout;
         let description = description.with_companions(path, band)?;
-        let Placement { flipped, cell_size, geo } = description.placement(path, size)?;
+        let RasterPlacement { flipped, cell_size, geo } = description.placement(path, size)?;
         let (fit, resized) = self.fit(size);
         geo.as_ref().map_or(Ok(()), Georeference::check).map_err(|unfit| Error::unfit(path, unfit))?;
         let is_height = matches!(self.purpose, Purpose::Heights);

@@ -137,7 +137,7 @@ impl TiffImage {
     }
 
     /// Reads and decodes a strip or tile.
-    fn chunk(&self, file: &mut TiffFile, index: usize, rows: usize) -> Result<Chunk> {
+    fn chunk(&self, file: &mut TiffFile, index: usize, rows: usize) -> Result<TiffBlock> {
         let row_bytes = self.row_bytes().ok_or(ErrorKind::OutOfMemory)?;
         let most = row_bytes.checked_mul(rows).ok_or(ErrorKind::OutOfMemory)?;
         let Some(&offset) = self.offsets.get(index) else { return Err(ErrorKind::UnexpectedEof.into()) };
@@ -151,7 +151,7 @@ impl TiffImage {
         };
         // A sparse file omits strips and tiles without data.
         if offset == 0 || count == 0 {
-            return Ok(Chunk::Empty);
+            return Ok(TiffBlock::Empty);
         }
         let count = if self.compression == 1 { count.min(most as u64) } else { count };
         let mut bytes = file.bytes(offset, count)?;
@@ -164,7 +164,7 @@ impl TiffImage {
                 let largest = [self.chunk[0] as usize, self.chunk[1] as usize];
                 let (pixels, [width, _]) =
                     codec::jpeg(&self.jpeg_tables, &bytes, self.stride(), self.photometric == Some(6), largest)?;
-                if width == largest[0] { Ok(Chunk::Bytes(pixels)) } else { Err(ErrorKind::InvalidData.into()) }
+                if width == largest[0] { Ok(TiffBlock::Bytes(pixels)) } else { Err(ErrorKind::InvalidData.into()) }
             }
             34887 => self.lerc(bytes, most, rows),
             method => self.unpredicted(codec::decompress(method, bytes, most)?, row_bytes, file.big_endian),
@@ -172,7 +172,7 @@ impl TiffImage {
     }
 
     /// Decodes LERC, which may be compressed again.
-    fn lerc(&self, bytes: Vec<u8>, most: usize, rows: usize) -> Result<Chunk> {
+    fn lerc(&self, bytes: Vec<u8>, most: usize, rows: usize) -> Result<TiffBlock> {
         // The header and mask of a chunk that is hard to compress.
         let most = most.saturating_mul(2).saturating_add(4096);
         let bytes = match self.lerc_compression {
@@ -201,10 +201,10 @@ impl TiffImage {
                 pixel.fill(f64::NAN);
             }
         }
-        Ok(Chunk::Numbers(numbers))
+        Ok(TiffBlock::Numbers(numbers))
     }
 
-    fn unpredicted(&self, mut data: Vec<u8>, row_bytes: usize, big_endian: bool) -> Result<Chunk> {
+    fn unpredicted(&self, mut data: Vec<u8>, row_bytes: usize, big_endian: bool) -> Result<TiffBlock> {
         let (size, stride) = (self.bits / 8, self.stride());
         let whole = self.bits.is_multiple_of(8);
         match self.predictor {
@@ -219,7 +219,7 @@ impl TiffImage {
             }
             other => return Err(unsupported(format!("predictor {other} for samples of {} bits", self.bits))),
         }
-        Ok(Chunk::Bytes(data))
+        Ok(TiffBlock::Bytes(data))
     }
 
     /// Decodes the sample at this index of a row of samples; `None` if the row ends before it.
@@ -263,7 +263,7 @@ fn float_24(bits: u32) -> f64 {
 }
 
 /// Decoded strip or tile.
-enum Chunk {
+enum TiffBlock {
     /// No data.
     Empty,
     /// Samples as stored.
@@ -279,7 +279,7 @@ pub(super) struct BandRows {
     /// Index of the band.
     band: usize,
     /// Row of strips or tiles that is decoded, and its index.
-    current: Option<(usize, Vec<Chunk>)>,
+    current: Option<(usize, Vec<TiffBlock>)>,
 }
 
 impl BandRows {
@@ -310,15 +310,15 @@ impl BandRows {
         let (row, eof) = (row % tall, || Error::from(ErrorKind::UnexpectedEof));
         for (chunk, values) in chunks.iter().zip(values.chunks_mut(wide)) {
             match chunk {
-                Chunk::Empty => values.fill(empty),
-                Chunk::Bytes(bytes) => {
+                TiffBlock::Empty => values.fill(empty),
+                TiffBlock::Bytes(bytes) => {
                     let line = bytes.get(row * row_bytes..).ok_or_else(eof)?;
                     let line = &line[..row_bytes.min(line.len())];
                     for (index, value) in values.iter_mut().enumerate() {
                         *value = image.sample(line, index * stride + sample, file.big_endian).ok_or_else(eof)?;
                     }
                 }
-                Chunk::Numbers(numbers) => {
+                TiffBlock::Numbers(numbers) => {
                     let line = numbers.get(row * wide * stride..).ok_or_else(eof)?;
                     for (index, value) in values.iter_mut().enumerate() {
                         *value = *line.get(index * stride + sample).ok_or_else(eof)?;

@@ -7,14 +7,16 @@ use tempfile::TempDir;
 use super::*;
 use crate::{io::heightmap, model::origin::Options};
 
+/// Tag, type, and bytes of the values in the byte order of the file.
+type SampleTag = (u16, u16, Vec<u8>);
+
 /// TIFF of one strip of 64 × 48 cells, with any further tags.
 struct Sample {
     big_endian: bool,
-    /// Tag, type, and bytes of the values in this byte order.
-    tags: Vec<(u16, u16, Vec<u8>)>,
+    tags: Vec<SampleTag>,
     strip: Vec<u8>,
     /// Tags of a second directory with a strip of its own.
-    second: Option<(Vec<(u16, u16, Vec<u8>)>, Vec<u8>)>,
+    second: Option<(Vec<SampleTag>, Vec<u8>)>,
 }
 
 const SIZE: (usize, usize) = (64, 48);
