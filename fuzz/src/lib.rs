@@ -48,7 +48,16 @@ pub const READERS: [Reader; 16] = [
 ];
 
 /// Smallest terrain size, used for all scenes: larger ones only take longer.
-const SMALL: Options = Options { size: Some((32, 32)), cell_size: None, min_m: None, max_m: None };
+const SMALL: Options = Options {
+    size: Some((32, 32)),
+    cell_size: None,
+    min_m: None,
+    max_m: None,
+    channel: None,
+    raw: None,
+    encoding: None,
+    smooth_steps: false,
+};
 
 /// A valid project of 32 × 32 cells with a timeline.
 pub const PROJECT: &[u8] = include_bytes!("../../tests/data/readers/project/good-wadi");

@@ -259,6 +259,7 @@ impl ImportDialog {
             cell_size: (heights && self.state_cell).then_some(self.cell_size),
             min_m: (heights && self.state_range).then_some(self.range.0),
             max_m: (heights && self.state_range).then_some(self.range.1),
+            ..Options::default()
         }
     }
 }

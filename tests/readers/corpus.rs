@@ -139,7 +139,7 @@ fn the_stored_files_are_written_anew() {
     put("sidecar", "good-nothing", b"{}");
     put("sidecar", "bad-size", &replaced(&json, "\"width\": 32", "\"width\": 33"));
     put("sidecar", "bad-infinite", &replaced(&json, "2.5", "1e39"));
-    put("sidecar", "bad-name", &replaced(&json, "width", "wide"));
+    put("sidecar", "good-unknown-field", &replaced(&json, "width", "wide"));
     put("sidecar", "bad-deep", &b"[".repeat(20_000));
 
     for name in ["wadi", "river-valley", "figure-5"] {

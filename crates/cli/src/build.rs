@@ -15,7 +15,7 @@ use thalweg_scene::{
         export::{Dimensions, Export, ExportSubject, Size, Square},
         output::{self, OutputSet, hash_of},
     },
-    model::session::Session,
+    model::{origin::Georeference, session::Session},
 };
 use thalweg_sim::{core::ledger::Account, measure::statistics::Statistics};
 
@@ -154,6 +154,7 @@ pub(super) fn report(session: &Session, seconds: f64) -> Value {
         "ticks": simulation.ticks(),
         "size": [terrain.width(), terrain.height()],
         "cell_size_m": terrain.cell_size,
+        "georeference": session.heightmap.as_ref().and_then(|map| map.geo.as_ref()).map(georeference),
         "wall_seconds": seconds,
         "simulated_seconds": simulation.simulated_seconds(),
         "simulated_years": simulation.years(),
@@ -165,6 +166,12 @@ pub(super) fn report(session: &Session, seconds: f64) -> Value {
         "statistics": statistics(&Statistics::of(terrain)),
         "layers": layers,
     })
+}
+
+/// Reports the extent of the map, in the units of its coordinate reference system.
+fn georeference(geo: &Georeference) -> Value {
+    let Georeference { west, north, width, height, crs } = geo;
+    json!({"west": west, "north": north, "width": width, "height": height, "crs": crs.name(), "wkt": crs.text()})
 }
 
 fn statistics(found: &Statistics) -> Value {

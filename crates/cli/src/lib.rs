@@ -43,7 +43,7 @@ use thalweg_sim::{params::ParamError, simd::vector_unit::VectorUnit};
 struct Cli {
     #[command(subcommand)]
     command: Option<Action>,
-    /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.png, .exr, .r16, .r32, .tif, .asc) to open in the window
+    /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.tif, .exr, .png, .r16, .asc, .hgt …) to open in the window
     input: Option<PathBuf>,
     /// Profile frame times on this machine, off-screen, and write them to a file; takes minutes
     #[arg(long, value_name = "FILE.json", conflicts_with = "input")]

@@ -3,10 +3,11 @@
 use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
+    str::FromStr,
     sync::Arc,
 };
 
-use clap::{Arg, ArgMatches, Args, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
@@ -16,7 +17,10 @@ use thalweg_scene::{
         Budget, heightmap, project,
         scene::{self, DEFAULT},
     },
-    model::{origin::Options, session::Session},
+    model::{
+        origin::{Encoding, Options, RawCells},
+        session::Session,
+    },
 };
 use thalweg_sim::{
     core::{bounds::SIDES, terrain::Layer},
@@ -27,7 +31,7 @@ use thalweg_sim::{
 /// Input, parameters and duration of a simulation.
 #[derive(Args, Default)]
 pub(super) struct RunOptions {
-    /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.png, .exr, .r16, .r32, .tif, .asc)
+    /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.tif, .exr, .png, .r16, .asc, .hgt …)
     input: Option<PathBuf>,
     /// Number of ticks; by default that of the scene. For a video, A..B gives its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
@@ -80,7 +84,7 @@ fn parse_ticks(text: &str) -> Result<TickArguments, String> {
 }
 
 /// Options for reading the input.
-#[derive(Args, Clone, Copy, Default)]
+#[derive(Args, Clone, Default)]
 pub(super) struct InputOptions {
     /// Number of cells to resample to, N or WxH; for raw input without a sidecar, the size of the file
     #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
@@ -88,19 +92,48 @@ pub(super) struct InputOptions {
     /// Side length of a cell, in metres
     #[arg(long, value_name = "M", value_parser = parse_length)]
     cell_size: Option<f32>,
-    /// Elevation of the minimum value of an integer format, in metres
+    /// Elevation of the minimum value of an integer format, or of 0 in floats from 0 to 1, in metres
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     min_height: Option<f32>,
-    /// Elevation of the maximum value of an integer format, in metres
+    /// Elevation of the maximum value of an integer format, or of 1 in floats from 0 to 1, in metres
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     max_height: Option<f32>,
+    /// Band of a TIFF or raw file, from 1, or channel of an EXR that holds the heights
+    #[arg(long, value_name = "N|NAME")]
+    channel: Option<String>,
+    /// Type and byte order of the cells of a raw file: u8, u16, i16, u32, i32, f32 or f64, followed by le or be
+    #[arg(long, value_name = "TYPE", value_parser = RawCells::from_str)]
+    raw_cells: Option<RawCells>,
+    /// Encoding of heights in the colours of an image
+    #[arg(long, value_name = "NAME", value_enum)]
+    encoding: Option<ColourEncoding>,
+    /// Remove the terraces of quantised heights; every height stays within half a step
+    #[arg(long)]
+    smooth_steps: bool,
+}
+
+/// Encoding of heights in colours, by its name on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+enum ColourEncoding {
+    /// Luminance
+    Grey,
+    /// Terrarium
+    Terrarium,
+    /// Mapbox Terrain-RGB
+    Mapbox,
 }
 
 impl InputOptions {
     /// Validates the options for an input. A project has its own size and heights.
-    pub(super) fn options(self, input: &Path) -> Result<Options, Failure> {
-        let Self { size, cell_size, min_height, max_height } = self;
-        let options = Options { size, cell_size, min_m: min_height, max_m: max_height };
+    pub(super) fn options(&self, input: &Path) -> Result<Options, Failure> {
+        let Self { size, cell_size, min_height, max_height, channel, raw_cells, encoding, smooth_steps } = self.clone();
+        let encoding = encoding.map(|encoding| match encoding {
+            ColourEncoding::Grey => Encoding::Grey,
+            ColourEncoding::Terrarium => Encoding::Terrarium,
+            ColourEncoding::Mapbox => Encoding::Mapbox,
+        });
+        let (min_m, max_m, raw) = (min_height, max_height, raw_cells);
+        let options = Options { size, cell_size, min_m, max_m, channel, raw, encoding, smooth_steps };
         options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
         if project::is_project(input) && options != Options::default() {
             let sentence = "a project has its own size and heights; omit --size, --cell-size, --min-height and \

@@ -6,92 +6,38 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
-    Budget, Error, asc, exr, input, png,
-    raster::{Raster, ReadConstraints},
+    Budget, Error, asc, exr, image, input, png,
+    raster::{Purpose, Raster, ReadConstraints},
     raw,
     sidecar::Sidecar,
-    tiff,
+    tiff, usgs_dem,
 };
 use crate::model::{
-    origin::{Heightmap, Options, Origin},
+    origin::{Heightmap, Options, Origin, RawKind},
     session::Session,
 };
 use thalweg_sim::core::{
-    bounds::{Bounds, CELL_SIZE, HEIGHT, SIDES},
+    bounds::{Bounds, HEIGHT, SIDES},
     grid::Grid,
-    resample::cells_within,
     terrain::Layer,
 };
 
 /// Extensions of readable files.
-pub const ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
-/// Default cell size, in metres.
-const ASSUMED_CELL_SIZE: f32 = 1.0;
-/// Default relief of an integer format, as a fraction of the shorter side. Same proportions as the published terrain.
-const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
+pub const ENDINGS: [&str; 32] = [
+    "png", "exr", "tif", "tiff", "gtif", "gtiff", "geotiff", "asc", "grd", "agr", "r8", "r16", "r32", "raw", "hgt",
+    "bil", "bip", "bsq", "flt", "npy", "dem", "jpg", "jpeg", "tga", "bmp", "pgm", "ppm", "pnm", "pam", "webp", "btf",
+    "tf8",
+];
 
-/// Reads a heightmap (`.png`, `.exr`, `.r16`, `.r32`, `.tif` or `.asc`) with its sidecar, if there is one.
+/// Reads a heightmap of any of the [`ENDINGS`] with its sidecar, if there is one.
 ///
 /// # Errors
 /// The file or its sidecar is invalid for the options, or an option is out of range.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     check(options, path)?;
-    let expected = expected(path, options.size, HEIGHT)?;
-    let Raster { mut cells, size, full_scale, cell_size, geo, mut nodata, mut warnings, .. } = load(path, &expected)?;
-    let sidecar = &expected.sidecar;
-
-    let (old_width, old_height) = size;
-    let (width, height) = (cells.width(), cells.height());
-    let (wider, taller) = (old_width as f32 / width as f32, old_height as f32 / height as f32);
-    if (wider / taller - 1.0).abs() > 0.02 {
-        warnings.push(format!(
-            "resampling from {old_width} × {old_height} to {width} × {height} cells changes the aspect ratio"
-        ));
-    }
-    let beside = Sidecar::path_for(path);
-    let cell_size = match (options.cell_size, sidecar.cell_size_m, cell_size) {
-        (Some(metres), ..) => metres,
-        (None, Some(metres), _) => metres * wider,
-        (None, None, Some(stated)) => {
-            warnings.extend(stated.warning);
-            stated.metres * wider
-        }
-        (None, None, None) => {
-            warnings.push(format!(
-                "cell size missing, assuming {ASSUMED_CELL_SIZE} m; set it with --cell-size or as \
-                 cell_size_m in {}",
-                beside.display()
-            ));
-            ASSUMED_CELL_SIZE * wider
-        }
-    };
-    CELL_SIZE.check("the cell size", cell_size).map_err(|unfit| Error::unfit(path, unfit))?;
-    let (stated_min, stated_max) = (options.min_m.or(sidecar.min_m), options.max_m.or(sidecar.max_m));
-    if let Some(full_scale) = full_scale {
-        let relief = ASSUMED_RELIEF * width.min(height) as f32 * cell_size;
-        let min = stated_min.unwrap_or(0.0);
-        let max = stated_max.unwrap_or(min + relief);
-        if min > max {
-            let wrong = format!("minimum height {min} m is above the maximum {max} m");
-            return Err(Error::input(path, wrong, "--min-height (min_m) must not exceed --max-height (max_m)"));
-        }
-        if stated_min.is_none() || stated_max.is_none() {
-            warnings.push(format!(
-                "height range missing, assuming {min} m to {max} m; set it with --min-height and \
-                 --max-height or as min_m and max_m in {}",
-                beside.display()
-            ));
-        }
-        scale(&mut cells, full_scale, (min, max));
-    } else if options.min_m.is_some() || options.max_m.is_some() {
-        warnings.push("values are already in metres, --min-height and --max-height are ignored".to_owned());
-    }
-    let map = (sidecar.map_width.unwrap_or(old_width), sidecar.map_height.unwrap_or(old_height));
-    let (columns, rows) = (cells_within(map.0, old_width, width), cells_within(map.1, old_height, height));
-    if (columns, rows) != (width, height) {
-        let before = nodata.unwrap_or_else(|| Grid::filled(width, height, 0.0));
-        nodata = Some(Grid::from_fn(width, height, |x, y| if x < columns && y < rows { before.at(x, y) } else { 1.0 }));
-    }
+    let expected = expected(path, options.clone(), Purpose::Heights, HEIGHT)?;
+    let Raster { cells, size, cell_size, geo, nodata, mut warnings } = load(path, &expected)?;
+    warnings.extend(expected.sidecar.warnings);
     let warnings = with_name(path, warnings);
     Ok(Heightmap { heights: cells, file_size: size, cell_size, geo, nodata, warnings })
 }
@@ -104,17 +50,11 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
 /// # Errors
 /// The file or its sidecar is invalid.
 pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Grid, Vec<String>), Error> {
-    let expected = expected(path, Some(size), layer.row().bounds)?;
-    let Raster { mut cells, full_scale, warnings, .. } = load(path, &expected)?;
     let range = layer.row().import.map_or((0.0, 1.0), |import| import.range);
-    if let Some(full_scale) = full_scale {
-        let (min, max) = (expected.sidecar.min_m.unwrap_or(range.0), expected.sidecar.max_m.unwrap_or(range.1));
-        if min > max {
-            let wrong = format!("minimum {min} is above the maximum {max}");
-            return Err(Error::input(path, wrong, "set both min_m and max_m in the sidecar"));
-        }
-        scale(&mut cells, full_scale, (min, max));
-    }
+    let options = Options { size: Some(size), ..Options::default() };
+    let expected = expected(path, options, Purpose::Layer(range), layer.row().bounds)?;
+    let Raster { cells, mut warnings, .. } = load(path, &expected)?;
+    warnings.extend(expected.sidecar.warnings);
     Ok((cells, with_name(path, warnings)))
 }
 
@@ -144,10 +84,11 @@ pub fn load_map(session: &mut Session, layer: Layer, path: &Path) -> Result<(), 
     Ok(())
 }
 
-fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result<ReadConstraints, Error> {
+fn expected(path: &Path, options: Options, purpose: Purpose, bounds: Bounds) -> Result<ReadConstraints, Error> {
     Ok(ReadConstraints {
         sidecar: Sidecar::of(path)?,
-        size,
+        options,
+        purpose,
         sides: (*SIDES.start(), *SIDES.end()),
         bounds,
         budget: Budget::present(),
@@ -175,24 +116,26 @@ fn load(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     match extension.as_str() {
         "png" => png::read(path, expected),
         "exr" => exr::read(path, expected),
-        "r16" => raw::read_r16(path, expected),
-        "r32" => raw::read_r32(path, expected),
-        "tif" | "tiff" => tiff::read(path, expected),
-        "asc" => asc::read(path, expected),
-        _ => {
-            input::open(path)?;
-            let wrong = format!("unknown file extension \"{extension}\"");
-            Err(Error::input(path, wrong, "expected .png, .exr, .r16, .r32, .tif or .asc"))
-        }
-    }
-}
-
-/// Maps values from 0 to `full_scale` to the range from `min` to `max`.
-fn scale(cells: &mut Grid, full_scale: f32, (min, max): (f32, f32)) {
-    let (min, max) = (f64::from(min), f64::from(max));
-    let step = (max - min) / f64::from(full_scale);
-    for cell in cells.iter_mut() {
-        *cell = (min + f64::from(*cell) * step) as f32;
+        "r8" => raw::read(path, expected, Some(RawKind::Unsigned(1))),
+        "r16" => raw::read(path, expected, Some(RawKind::Unsigned(2))),
+        "r32" => raw::read(path, expected, Some(RawKind::Float(4))),
+        "raw" => raw::read(path, expected, None),
+        "tif" | "tiff" | "gtif" | "gtiff" | "geotiff" | "btf" | "tf8" => tiff::read(path, expected),
+        "asc" | "grd" | "agr" => asc::read(path, expected),
+        "hgt" => raw::read_hgt(path, expected),
+        "bil" | "bip" | "bsq" => raw::read_with_header(path, expected, false),
+        "flt" => raw::read_with_header(path, expected, true),
+        "npy" => raw::read_npy(path, expected),
+        "dem" if raw::has_header(path) => raw::read_with_header(path, expected, false),
+        "dem" => usgs_dem::read(path, expected),
+        _ => match image::FORMATS.iter().find(|(known, _)| *known == extension) {
+            Some((_, format)) => image::read(path, expected, *format),
+            None => {
+                input::open(path)?;
+                let wrong = format!("unknown file extension \"{extension}\"");
+                Err(Error::input(path, wrong, format!("expected one of .{}", ENDINGS.join(", ."))))
+            }
+        },
     }
 }
 

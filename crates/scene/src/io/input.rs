@@ -42,6 +42,11 @@ pub fn open(path: &Path) -> Result<BufReader<File>, Error> {
 /// # Errors
 /// As [`open()`], or the file is not UTF-8 or too long.
 pub fn text(path: &Path) -> Result<String, Error> {
+    let no_text = |error| Error::unreadable(path, &io::Error::new(io::ErrorKind::InvalidData, error));
+    String::from_utf8(bytes(path)?).map_err(no_text)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
     read.map_err(|error| Error::unreadable(path, &error))?;
@@ -49,8 +54,7 @@ pub fn text(path: &Path) -> Result<String, Error> {
         let wrong = format!("longer than {} MiB", LONGEST_TEXT >> 20);
         return Err(Error::input(path, wrong, "expected a scene, preset, sidecar or settings file"));
     }
-    let no_text = |error| Error::unreadable(path, &io::Error::new(io::ErrorKind::InvalidData, error));
-    String::from_utf8(bytes).map_err(no_text)
+    Ok(bytes)
 }
 
 /// Reads a text file, or returns `None` if there is none.
@@ -62,6 +66,14 @@ pub fn read_text_if_exists(path: &Path) -> Result<Option<String>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         _ => text(path).map(Some),
     }
+}
+
+/// Reads a text file in an unknown encoding, or returns `None` if there is none.
+///
+/// # Errors
+/// It cannot be read or is too long.
+pub(super) fn read_bytes_if_exists(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    if path.is_file() { bytes(path).map(Some) } else { Ok(None) }
 }
 
 /// Parses a value from RON. `what` names the expected content for the error, `right` is the remedy.

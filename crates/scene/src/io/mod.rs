@@ -8,11 +8,15 @@ mod asc;
 mod budget;
 pub mod chart;
 pub mod checks;
+mod colours;
+mod crs;
+mod description;
 mod embedded;
 pub mod export;
 mod exr;
 pub mod film;
 pub mod heightmap;
+mod image;
 pub mod input;
 pub mod lesson;
 mod markup;
@@ -32,7 +36,9 @@ pub mod recovery;
 pub mod reference;
 pub mod scene;
 mod sidecar;
+mod steps;
 mod tiff;
+mod usgs_dem;
 pub mod watch;
 
 use std::{

@@ -1,17 +1,11 @@
 //! NODATA cells: filled from their neighbours when a map is read, recorded in a mask, and written back to formats that support them.
 
-use std::path::Path;
-
-use super::{
-    Error,
-    raster::{Raster, RasterRows, ReadConstraints},
-};
 use thalweg_sim::core::{border::Border, grid::Grid, terrain::Edge};
 
 /// Default NODATA value.
 pub(super) const DEFAULT_NODATA: f32 = -9999.0;
 /// Memory per cell that filling needs, in bytes: value, distance, index in two lists and mask.
-const BYTES_TO_FILL: u64 = 28;
+pub(super) const BYTES_TO_FILL: u64 = 28;
 
 /// Returns a NODATA value that does not occur in the grid. As f64, so that it is formatted exactly.
 pub(super) fn unused_value(grid: &Grid) -> f64 {
@@ -39,50 +33,8 @@ pub(super) fn resample_mask(nodata: &Grid, (width, height): (usize, usize)) -> G
     })
 }
 
-/// Reads a map with `read` and fills its NODATA cells, which hold `nodata` in the file, from their nearest neighbours with data. `read`
-/// reads all rows; it is called again at full size if there are such cells and the map is to be resampled. `besides` is the additional
-/// memory that the reader needs, in bytes.
-///
-/// # Errors
-/// No cell has data, the memory budget is exceeded, or `read` fails.
-pub(super) fn filled(
-    path: &Path,
-    expected: &ReadConstraints,
-    size: (usize, usize),
-    besides: u64,
-    nodata: &str,
-    mut read: impl FnMut(RasterRows<'_>) -> Result<Raster, Error>,
-) -> Result<Raster, Error> {
-    let mut raster = read(expected.rows(path, size, besides)?)?;
-    let (missing, count) = (raster.missing, size.0 * size.1);
-    if missing == 0 {
-        return Ok(raster);
-    } else if missing == count {
-        let wrong = format!("all {count} cells are NODATA ({nodata})");
-        return Err(Error::input(path, wrong, "at least one cell must have a value"));
-    }
-    expected.budget.request(path, count as u64 * BYTES_TO_FILL)?;
-    let wanted = expected.size.filter(|wanted| *wanted != size);
-    if wanted.is_some() {
-        // Finding the nearest cells requires the map at full size.
-        let whole = ReadConstraints { size: None, sidecar: expected.sidecar.clone(), ..*expected };
-        raster = read(whole.rows(path, size, besides)?)?;
-    }
-    let mut mask = Grid::from_values(size.0, size.1, raster.cells.iter().map(|value| f32::from(value.is_nan())));
-    fill(&mut raster.cells);
-    if let Some(wanted) = wanted {
-        raster.cells = raster.cells.resample(wanted.0, wanted.1);
-        mask = resample_mask(&mask, wanted);
-    }
-    raster.nodata = Some(mask);
-    raster.warnings.push(format!(
-        "{missing} of {count} cells are NODATA ({nodata}) and were filled from the nearest cells with data"
-    ));
-    Ok(raster)
-}
-
 /// Fills NaN cells ring by ring, each with the mean of its neighbours in earlier rings.
-fn fill(cells: &mut Grid) {
+pub(super) fn fill(cells: &mut Grid) {
     const UNREACHED: u32 = u32::MAX;
     let border = Border { width: cells.width(), height: cells.height(), edge: Edge::Open };
     let mut distance: Vec<u32> = cells.iter().map(|value| if value.is_nan() { UNREACHED } else { 0 }).collect();

@@ -5,18 +5,21 @@ use std::{
     path::Path,
 };
 
-use png::{BitDepth, ColorType, DecodeOptions, Decoder, DecodingError, Encoder, EncodingError, Transformations};
+use png::{
+    BitDepth, ColorType, DecodeOptions, Decoder, DecodingError, Encoder, EncodingError, Reader, Transformations,
+};
 
 use super::{
-    Error, JobProgress, embedded,
+    Error, JobProgress,
+    colours::Recogniser,
+    description::Description,
+    embedded,
     input::open,
     output,
-    raster::{Raster, RasterRows, ReadConstraints, steps},
+    raster::{Raster, RasterLayout, ReadConstraints, quantised},
 };
+use crate::model::origin::Encoding;
 use thalweg_sim::core::grid::Grid;
-
-/// Luminance weights of red, green and blue (ITU-R BT.709).
-const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
 /// A file or embedded bytes.
 trait BufReadSeek: BufRead + Seek {}
@@ -33,12 +36,10 @@ pub fn picture_of(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
     (info.color_type == ColorType::Rgb).then_some(([info.width as usize, info.height as usize], pixels))
 }
 
-/// Reads an image as heights: greyscale values, or the luminance of colours. Alpha is ignored.
-///
-/// # Errors
-/// The file is not a PNG, is damaged or truncated, or its size is rejected.
-pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
-    let bad = |error: DecodingError| unusable(path, &error);
+/// Open PNG file.
+type FileReader = Reader<Box<dyn BufReadSeek>>;
+
+fn decoder(path: &Path) -> Result<Decoder<Box<dyn BufReadSeek>>, Error> {
     let file: Box<dyn BufReadSeek> = match embedded::find(path) {
         Some(bytes) => Box::new(Cursor::new(bytes)),
         None => Box::new(open(path)?),
@@ -51,61 +52,96 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let mut decoder = Decoder::new_with_options(file, options);
     // Palettes become RGB, and less than 8 bits become 8.
     decoder.set_transformations(Transformations::EXPAND);
-    let (width, height) = decoder.read_header_info().map_err(bad)?.size();
+    Ok(decoder)
+}
+
+/// Reads an image as heights: greyscale values, encoded heights, or the luminance of colours. Alpha is ignored.
+///
+/// # Errors
+/// The file is not a PNG, is damaged or truncated, or its size is rejected.
+pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
+    let bad = |error: DecodingError| unusable(path, &error);
+    let (width, height) = decoder(path)?.read_header_info().map_err(bad)?.size();
     let size = expected.admit(path, u64::from(width), u64::from(height))?;
-    let mut reader = decoder.read_info().map_err(bad)?;
+    let reader = decoder(path)?.read_info().map_err(bad)?;
     let (color, depth) = reader.output_color_type();
-    let (wide, channels) = (depth == BitDepth::Sixteen, color.samples());
-    let mut warnings = Vec::new();
-    if !wide {
-        warnings.push("8-bit heights produce terraces; use 16-bit greyscale for smooth slopes".to_owned());
-    }
-    if channels > 2 {
-        warnings
-            .push("colour image, its luminance is used as height; use 16-bit greyscale for exact heights".to_owned());
-    }
-    let length = size.0 * channels * if wide { 2 } else { 1 };
-    let part = || Error::input(path, "the first frame does not cover the image", "expected a still PNG");
-    let mut values = vec![0.0; size.0];
-    let mut take = |rows: &mut RasterRows<'_>, line: &[u8]| {
-        if line.len() != length {
-            return Err(part());
-        }
-        let sample = |at: usize| match wide {
-            true => f32::from(u16::from_be_bytes([line[2 * at], line[2 * at + 1]])),
-            false => f32::from(line[at]),
-        };
-        for (x, value) in values.iter_mut().enumerate() {
-            let first = x * channels;
-            *value = if channels < 3 {
-                sample(first)
-            } else {
-                LUMINANCE.iter().zip(first..).map(|(share, at)| share * sample(at)).sum()
-            };
-        }
-        rows.push_steps(&values);
-        Ok(())
+    let (is_wide, channels) = (depth == BitDepth::Sixteen, color.samples());
+    let line = size.0 * channels * if is_wide { 2 } else { 1 };
+    let interlaced = reader.info().interlaced;
+    let whole = if interlaced {
+        reader.output_buffer_size().ok_or_else(|| unusable(path, &DecodingError::LimitsExceeded))?
+    } else {
+        0
     };
-    let rows = if reader.info().interlaced {
+    let asked = expected.options.encoding;
+    let encoding = match asked {
+        _ if channels < 3 => Encoding::Grey,
+        Some(encoding) => encoding,
+        None if is_wide => Encoding::Grey,
+        None => {
+            expected.budget.request(path, whole as u64)?;
+            let mut recogniser = Recogniser::default();
+            lines(path, reader, size, line, |line| {
+                recogniser.push(line, channels);
+                Ok(())
+            })?;
+            recogniser.finish()
+        }
+    };
+    let full = if is_wide { u16::MAX.into() } else { f64::from(u8::MAX) };
+    let layout = RasterLayout {
+        size,
+        samples: encoding.samples(full),
+        description: Description::default(),
+        band: 1,
+        besides: (whole + 4 * line) as u64,
+        warnings: encoding.warnings(channels, is_wide, asked.is_some()),
+    };
+    expected.raster(path, layout, |rows| {
+        let reader = decoder(path)?.read_info().map_err(bad)?;
+        let mut values = vec![0.0; size.0];
+        lines(path, reader, size, line, |line| {
+            let sample = |at: usize| match is_wide {
+                true => f64::from(u16::from_be_bytes([line[2 * at], line[2 * at + 1]])),
+                false => f64::from(line[at]),
+            };
+            for (x, value) in values.iter_mut().enumerate() {
+                let pixel: [f64; 4] =
+                    std::array::from_fn(
+                        |channel| if channel < channels { sample(x * channels + channel) } else { 0.0 },
+                    );
+                *value = encoding.value(&pixel[..channels]);
+            }
+            rows.push(&values)
+        })
+    })
+}
+
+/// Decodes all lines of `length` bytes and passes them on.
+fn lines(
+    path: &Path,
+    mut reader: FileReader,
+    size: (usize, usize),
+    length: usize,
+    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let bad = |error: DecodingError| unusable(path, &error);
+    let part = || Error::input(path, "the first frame does not cover the image", "expected a still PNG");
+    let mut take = |line: &[u8]| if line.len() == length { take(line) } else { Err(part()) };
+    if reader.info().interlaced {
         // The last rows are complete only after the last of seven passes.
         let bytes = reader.output_buffer_size().ok_or_else(|| unusable(path, &DecodingError::LimitsExceeded))?;
-        let mut rows = expected.rows(path, size, bytes as u64)?;
         let mut pixels = vec![0; bytes];
         let frame = reader.next_frame(&mut pixels).map_err(bad)?;
         pixels.truncate(frame.buffer_size());
-        pixels.chunks(frame.line_size).take(size.1).try_for_each(|line| take(&mut rows, line))?;
-        rows
+        pixels.chunks(frame.line_size).take(size.1).try_for_each(take)?;
     } else {
-        let mut rows = expected.rows(path, size, 4 * length as u64)?;
-        while rows.rows_read() < size.1 {
-            take(&mut rows, reader.next_row().map_err(bad)?.ok_or_else(part)?.data())?;
+        for _ in 0..size.1 {
+            take(reader.next_row().map_err(bad)?.ok_or_else(part)?.data())?;
         }
-        rows
-    };
+    }
     // Reads the checksums after the last row too.
-    reader.finish().map_err(bad)?;
-    let full_scale = Some(if wide { u16::MAX.into() } else { u8::MAX.into() });
-    Ok(Raster { full_scale, warnings, ..rows.finish()? })
+    reader.finish().map_err(bad)
 }
 
 fn unusable(path: &Path, error: &DecodingError) -> Error {
@@ -131,7 +167,7 @@ const RGB_16: Pixel = (ColorType::Rgb, BitDepth::Sixteen);
 /// # Errors
 /// The file cannot be written.
 pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
-    let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_be_bytes).collect();
+    let bytes: Vec<u8> = quantised(grid, range, u16::MAX).flat_map(u16::to_be_bytes).collect();
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_16, &bytes, progress))
 }
 
@@ -140,7 +176,7 @@ pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobPr
 /// # Errors
 /// The file cannot be written.
 pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
-    let bytes: Vec<u8> = steps(grid, range, u8::MAX.into()).map(|step| step as u8).collect();
+    let bytes: Vec<u8> = quantised(grid, range, u8::MAX.into()).map(|step| step as u8).collect();
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_8, &bytes, progress))
 }
 
@@ -218,8 +254,8 @@ mod tests {
         let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
         let (min, max) = grid.min_max();
         write_png16(&path, &grid, (min, max), &JobProgress::default()).expect("it is writable");
-        let read = read(&path, &ReadConstraints::anything()).expect("it was just written");
-        assert_eq!((read.full_scale, read.warnings.len()), (Some(65535.0), 0));
+        let read = read(&path, &ReadConstraints::ranged(65535.0)).expect("it was just written");
+        assert_eq!(read.warnings.len(), 1);
         for (before, step) in grid.iter().zip(read.cells.iter()) {
             let after = f64::from(min) + f64::from(*step) * f64::from(max - min) / 65535.0;
             assert!((f64::from(*before) - after).abs() <= 0.5 / 65535.0 * f64::from(max - min) * 1.001);
@@ -231,7 +267,7 @@ mod tests {
         let (_folder, path) = path();
         write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &JobProgress::default()).expect("it is writable");
         assert_eq!(
-            read(&path, &ReadConstraints::anything()).expect("it was just written").cells,
+            read(&path, &ReadConstraints::ranged(9.0)).expect("it was just written").cells,
             Grid::filled(3, 2, 0.0)
         );
     }
@@ -240,8 +276,8 @@ mod tests {
     fn eight_bit_colours_are_read_by_luminance_and_say_so() {
         let (_folder, path) = path();
         write_picture(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
-        let read = read(&path, &ReadConstraints::anything()).expect("it was just written");
-        assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
+        let read = read(&path, &ReadConstraints::ranged(255.0)).expect("it was just written");
+        assert_eq!(read.warnings.len(), 3);
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
     }
 
@@ -262,10 +298,7 @@ mod tests {
         let mut encoder = Encoder::new(file, 20_000, 20_000);
         encoder.set_depth(BitDepth::Sixteen);
         drop(encoder.write_header().expect("it is writable"));
-        let error = read(&path, &ReadConstraints { size: Some((64, 64)), ..ReadConstraints::anything() })
-            .err()
-            .expect("too large")
-            .to_string();
+        let error = read(&path, &ReadConstraints::sized(Some((64, 64)))).expect_err("too large").to_string();
         assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::{Error, embedded, input, output};
 use thalweg_sim::core::{
@@ -11,8 +12,7 @@ use thalweg_sim::core::{
 };
 
 /// Content of a sidecar; every field is optional.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Sidecar {
     pub width: Option<usize>,
     pub height: Option<usize>,
@@ -29,6 +29,9 @@ pub(super) struct Sidecar {
     pub map_height: Option<usize>,
     /// Hash of the cells, see [`output::hash_of`].
     pub cells_hash: Option<String>,
+    /// Warnings for the user about the sidecar.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 impl Sidecar {
@@ -37,10 +40,85 @@ impl Sidecar {
         path.with_extension("json")
     }
 
+    /// Parses a sidecar. JSON without any of its fields belongs to another program and is ignored with a warning, as are unknown fields.
+    fn parse(path: &Path, text: &str) -> Result<Self, Error> {
+        const FIELDS: &str = "width, height, cell_size_m, min_m, max_m, map_width, map_height, cells_hash";
+        let refuse = |wrong: String| {
+            Err(Error::input(
+                path,
+                format!("not a valid heightmap sidecar ({wrong})"),
+                format!("a sidecar is JSON with any of {FIELDS}"),
+            ))
+        };
+        let value: Value = match serde_json::from_str(&without_comments(text.trim_start_matches('\u{feff}'))) {
+            Ok(value) => value,
+            Err(error) => return refuse(error.to_string()),
+        };
+        let foreign = || {
+            let warning = format!("{} is not a sidecar of this program and was ignored", path.display());
+            Ok(Self { warnings: vec![warning], ..Self::default() })
+        };
+        let Value::Object(fields) = value else { return foreign() };
+        let mut sidecar = Self::default();
+        let (mut known, mut unknown) = (false, Vec::new());
+        for (name, value) in &fields {
+            known = true;
+            let number = match value {
+                Value::Null => None,
+                Value::Number(number) => number.as_f64(),
+                Value::String(text) if name != "cells_hash" => text.trim().parse().ok(),
+                _ => None,
+            };
+            let count = || match number {
+                _ if value.is_null() => Ok(None),
+                // A side of 64.0 cells is one of 64.
+                Some(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e9 => Ok(Some(number as usize)),
+                _ => Err(format!("{name} is {value}, expected a positive integer")),
+            };
+            let length = || match number {
+                _ if value.is_null() => Ok(None),
+                Some(number) => Ok(Some(number as f32)),
+                None => Err(format!("{name} is {value}, expected a number")),
+            };
+            let set = match name.as_str() {
+                "width" => count().map(|value| sidecar.width = value),
+                "height" => count().map(|value| sidecar.height = value),
+                "map_width" => count().map(|value| sidecar.map_width = value),
+                "map_height" => count().map(|value| sidecar.map_height = value),
+                "cell_size_m" => length().map(|value| sidecar.cell_size_m = value),
+                "min_m" => length().map(|value| sidecar.min_m = value),
+                "max_m" => length().map(|value| sidecar.max_m = value),
+                "cells_hash" => {
+                    sidecar.cells_hash = value.as_str().map(str::to_owned);
+                    Ok(())
+                }
+                _ => {
+                    unknown.push(name.as_str());
+                    Ok(())
+                }
+            };
+            if let Err(wrong) = set {
+                return refuse(wrong);
+            }
+        }
+        if known && unknown.len() == fields.len() {
+            return foreign();
+        }
+        if !unknown.is_empty() {
+            let warning = format!(
+                "{}: unknown fields {} were ignored; known ones are {FIELDS}",
+                path.display(),
+                unknown.join(", ")
+            );
+            sidecar.warnings.push(warning);
+        }
+        Ok(sidecar)
+    }
+
     /// Reads the sidecar of a heightmap, or returns an empty one if there is none.
     ///
     /// # Errors
-    /// The sidecar is unreadable, not JSON, or has an unknown or invalid field.
+    /// The sidecar is unreadable, not JSON, or has an invalid field.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
         let path = Self::path_for(heightmap);
         let text = match embedded::find(&path) {
@@ -48,10 +126,7 @@ impl Sidecar {
             None => input::read_text_if_exists(&path)?,
         };
         let Some(text) = text else { return Ok(Self::default()) };
-        let right =
-            "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, map_width, map_height, cells_hash";
-        let sidecar: Self = serde_json::from_str(&text)
-            .map_err(|error| Error::input(&path, format!("not a valid heightmap sidecar ({error})"), right))?;
+        let sidecar = Self::parse(&path, &text)?;
         let numbers = [
             ("min_m", sidecar.min_m, HEIGHT),
             ("max_m", sidecar.max_m, HEIGHT),
@@ -67,6 +142,33 @@ impl Sidecar {
         }
         Ok(sidecar)
     }
+}
+
+/// Removes comments of JSON as in JavaScript, outside of texts.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut rest, mut quoted) = (String::new(), text, false);
+    while let Some(letter) = rest.chars().next() {
+        let skipped = match letter {
+            '"' => {
+                quoted = !quoted;
+                1
+            }
+            '\\' if quoted => rest.chars().take(2).map(char::len_utf8).sum(),
+            _ if !quoted && rest.starts_with("//") => {
+                rest = rest.find('\n').map_or("", |end| &rest[end..]);
+                continue;
+            }
+            _ if !quoted && rest.starts_with("/*") => {
+                rest = rest.find("*/").map_or("", |end| &rest[end + 2..]);
+                kept.push(' ');
+                continue;
+            }
+            letter => letter.len_utf8(),
+        };
+        kept.push_str(&rest[..skipped]);
+        rest = &rest[skipped..];
+    }
+    kept
 }
 
 /// Writes the sidecar of a grid. `map` is the size of the actual map, from the upper left.
@@ -85,6 +187,7 @@ pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32, map: (usize, usiz
         map_width: padded.then_some(map.0),
         map_height: padded.then_some(map.1),
         cells_hash: Some(output::hash_of(grid)),
+        warnings: Vec::new(),
     };
     let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error))?;
     output::write(path, text + "\n")
@@ -121,8 +224,9 @@ mod tests {
         let cases = [
             ("", "EOF"),
             ("heights", "expected value"),
-            (r#"{"width": -4}"#, "expected usize"),
-            (r#"{"cellsize": 4}"#, "unknown field `cellsize`"),
+            (r#"{"width": -4}"#, "width is -4, expected a positive integer"),
+            (r#"{"width": 4.5}"#, "width is 4.5, expected a positive integer"),
+            (r#"{"min_m": []}"#, "min_m is [], expected a number"),
             (r#"{"cell_size_m": 0}"#, "cell_size_m is 0;"),
             (r#"{"max_m": 1e39}"#, "max_m is inf; a height must be between"),
             (r#"{"min_m": -3.4e38}"#, "min_m is -3.4e38; a height must be between"),
@@ -134,6 +238,18 @@ mod tests {
             let error = read(text).expect_err(text).to_string();
             assert!(error.contains("hills.json: ") && error.contains(part), "{text}: {error}");
         }
+        for (text, warnings) in [
+            ("\u{feff}{\"cell_size_m\": 7.0, /* m */ \"width\": 64.0} // end", 0),
+            (r#"{"cell_size_m": 7, "width": "64", "author": "// me", "tool": 3}"#, 1),
+        ] {
+            let sidecar = read(text).expect(text);
+            assert_eq!((sidecar.width, sidecar.cell_size_m, sidecar.warnings.len()), (Some(64), Some(7.0), warnings));
+        }
+        for text in ["[1, 2, 3]", r#"{"name": "another program"}"#, "7"] {
+            let sidecar = read(text).expect(text);
+            assert!(sidecar.width.is_none() && sidecar.warnings[0].contains("is not a sidecar"), "{text}");
+        }
+        assert_eq!(read("{}").expect("an empty sidecar"), Sidecar::default());
         assert_eq!(read(r#"{"min_m": 5, "max_m": 5}"#).expect("a flat map is a map").max_m, Some(5.0));
     }
 }

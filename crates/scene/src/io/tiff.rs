@@ -1,167 +1,199 @@
-//! (Geo)TIFF: reads single-band numeric rasters; writes 32-bit floats with GeoTIFF 1.1 tags (OGC 19-008r4).
+//! (Georeference)TIFF: reads a band of numbers of any type, layout and lossless compression; writes 32-bit floats with GeoTIFF 1.1 tags (OGC
+//! 19-008r4).
 
-use std::{fs::File, io::BufReader, path::Path};
+mod codec;
+mod directory;
+mod rows;
+
+use std::{
+    io::{self, ErrorKind},
+    path::Path,
+};
 
 use tiff::{
-    ColorType, TiffError,
-    decoder::{Decoder, DecodingResult, Limits},
+    TiffError,
     encoder::{Compression, TiffEncoder, colortype::Gray32Float},
     tags::Tag,
 };
 
+use self::{
+    directory::{Directory, TiffFile},
+    rows::{BandRows, SampleFormat, TiffImage},
+};
 use super::{
     Error,
+    crs::{POINTS, RASTER_TYPE},
+    description::{Description, appended},
     input::open,
     nodata, output,
-    raster::{CellSize, Raster, RasterMetadata, RasterRows, ReadConstraints},
+    raster::{Raster, RasterLayout, RasterMetadata, ReadConstraints, SENTINELS, Samples},
 };
-use crate::model::origin::Georeference;
-use thalweg_sim::core::{bounds::CELL_SIZE, grid::Grid};
+use crate::model::origin::{Crs, GeoKey, Georeference};
+use thalweg_sim::core::grid::Grid;
 
-/// GeoKeys: model type, raster type (pixel is area or point), geodetic CRS and linear unit.
-const MODEL_TYPE: u16 = 1024;
-const RASTER_TYPE: u16 = 1025;
-const GEODETIC_CRS: u16 = 2048;
-const LINEAR_UNITS: u16 = 3076;
-/// GeoKey values: unspecified projected coordinates in metres, geographic coordinates in degrees, areas, points.
-const PROJECTED: u16 = 1;
-const GEOGRAPHIC: u16 = 2;
-const AREAS: u16 = 1;
-const POINTS: u16 = 2;
-const WGS_84: u16 = 4326;
-const METRES: u16 = 9001;
 /// Remedy for files of another kind.
-const NEEDED: &str = "expected a single-band TIFF with elevations in metres";
+const NEEDED: &str = "expected a TIFF with a band of elevations";
+/// Tags: place, keys, and the properties that GDAL adds.
+const SUBFILE_TYPE: u16 = 254;
+const PIXEL_SCALE: u16 = 33550;
+const TIE_POINTS: u16 = 33922;
+const TRANSFORMATION: u16 = 34264;
+const KEYS: u16 = 34735;
+const KEY_NUMBERS: u16 = 34736;
+const KEY_TEXT: u16 = 34737;
+const METADATA: u16 = 42112;
+const NODATA: u16 = 42113;
+/// Bits of the subfile type: a smaller version of another image, and a mask.
+const REDUCED: u64 = 1;
+const MASK: u64 = 4;
+/// Photometric interpretation of indices of colours.
+const PALETTE: u64 = 3;
 
-type Reader = Decoder<BufReader<File>>;
-
-/// Reads elevations in metres from any numeric type. NODATA and NaN cells are filled from their nearest neighbours with data.
+/// Reads elevations from any numeric type. Cells without data (NODATA, NaN, masked or transparent) are filled from their nearest
+/// neighbours with data.
 ///
 /// # Errors
-/// The file is not a TIFF, is damaged, truncated or multi-band, its size is rejected, no cell has data, or a value is out of range.
+/// The file is not a TIFF, is damaged, truncated or not supported, its size is rejected, no cell has data, or a value is out of range.
 pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
-    let bad = |error: TiffError| unusable(path, &error);
-    let mut file: Reader = Decoder::new(open(path)?).map_err(bad)?;
-    let (width, height) = file.dimensions().map_err(bad)?;
-    let size = expected.admit(path, width.into(), height.into())?;
-    let bits = match file.colortype().map_err(bad)? {
-        ColorType::Gray(bits @ 8..) => usize::from(bits),
-        _ => return Err(Error::input(path, "multiple bands or colour channels", NEEDED)),
-    };
-    let (cell, geo, mut warnings) = place(&mut file, size);
-    let cell_size = cell.map(|cell| CellSize::of(cell, geo));
-    if let Some(size) = &cell_size {
-        CELL_SIZE.check("the pixel scale in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
-    }
-    geo.map_or(Ok(()), |geo| geo.check()).map_err(|unfit| Error::unfit(path, unfit))?;
-
-    let text = file.get_tag_ascii_string(Tag::GdalNodata).unwrap_or_default();
-    let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0');
-    let nodata = text.parse::<f64>().map_or(f32::NAN, |number| number as f32);
-    let (chunk_width, chunk_height) = file.chunk_dimensions();
-    let chunk = (chunk_width as usize, (chunk_height as usize).min(size.1));
-    // A chunk as stored and decompressed, and a band of chunks as numbers.
-    let bytes = chunk.0.min(size.0) * chunk.1 * bits / 8;
-    let band = size.0 * chunk.1 * size_of::<f32>();
-    let mut limits = Limits::default();
-    limits.decoding_buffer_size = limits.decoding_buffer_size.max(bytes);
-    let mut file = file.with_limits(limits);
-    let besides = (2 * bytes + 2 * band) as u64;
-    let raster = nodata::filled(path, expected, size, besides, &nodata.to_string(), |rows| {
-        cells(&mut file, path, chunk, nodata, rows)
-    })?;
-    warnings.extend(raster.warnings);
-    Ok(Raster { cell_size, geo, warnings, ..raster })
-}
-
-/// Reads the values, with NaN for NODATA.
-fn cells(
-    file: &mut Reader,
-    path: &Path,
-    chunk: (usize, usize),
-    nodata: f32,
-    mut rows: RasterRows<'_>,
-) -> Result<Raster, Error> {
-    let bad = |error: TiffError| unusable(path, &error);
-    let (width, height) = rows.size;
-    let across = width.div_ceil(chunk.0);
-    let mut band = vec![0.0; width * chunk.1];
-    for (down, first) in (0..height).step_by(chunk.1).enumerate() {
-        for column in 0..across {
-            let index = (down * across + column) as u32;
-            let (columns, _) = file.chunk_data_dimensions(index);
-            let values = numbers(file.read_chunk(index).map_err(bad)?);
-            for (line, place) in values.chunks(columns as usize).zip(band.chunks_mut(width)) {
-                place[column * chunk.0..][..line.len()].copy_from_slice(line);
-            }
-        }
-        band.iter_mut().filter(|value| **value == nodata).for_each(|value| *value = f32::NAN);
-        band.chunks(width).take(height - first).try_for_each(|row| rows.push_with_nodata(row))?;
-    }
-    rows.finish()
-}
-
-fn numbers(values: DecodingResult) -> Vec<f32> {
-    use DecodingResult as Of;
-    macro_rules! cast {
-        ($values:expr) => {
-            $values.into_iter().map(|value| value as f32).collect()
-        };
-    }
-    match values {
-        Of::U8(values) => cast!(values),
-        Of::U16(values) => cast!(values),
-        Of::U32(values) => cast!(values),
-        Of::U64(values) => cast!(values),
-        Of::I8(values) => cast!(values),
-        Of::I16(values) => cast!(values),
-        Of::I32(values) => cast!(values),
-        Of::I64(values) => cast!(values),
-        Of::F16(values) => values.into_iter().map(|value| value.to_f32()).collect(),
-        Of::F32(values) => values,
-        Of::F64(values) => cast!(values),
-    }
-}
-
-/// Reads the cell size, the georeference and warnings about them. An origin of exactly (0, 0) in metres denotes local coordinates.
-fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]>, Option<Georeference>, Vec<String>) {
-    let mut numbers = |tag| file.get_tag_f64_vec(tag).unwrap_or_default();
-    let (scale, tiepoint) = (numbers(Tag::ModelPixelScaleTag), numbers(Tag::ModelTiepointTag));
-    let directory = file.get_tag_u16_vec(Tag::GeoKeyDirectoryTag).unwrap_or_default();
-    let (entries, _) = directory.get(4..).unwrap_or_default().as_chunks();
-    // Values stored in another tag are not integers.
-    let key =
-        |wanted: u16| entries.iter().find_map(|&[key, tag, _, value]| (key == wanted && tag == 0).then_some(value));
-    let &[wide, tall, ..] = &scale[..] else { return (None, None, Vec::new()) };
-    if !(wide > 0.0 && tall > 0.0) {
-        return (None, None, Vec::new());
-    }
-    let degrees = key(MODEL_TYPE) == Some(GEOGRAPHIC);
+    let bad = |error: io::Error| unusable(path, &error);
+    let (file, directories) = directories(path)?;
+    let flags = |directory: &Directory| directory.integer(&file, SUBFILE_TYPE).unwrap_or(0) & (REDUCED | MASK);
+    let main = directories.iter().position(|directory| flags(directory) == 0).unwrap_or(0);
+    let image = TiffImage::of(&directories[main], &file).map_err(bad)?;
+    let size = expected.admit(path, image.width, image.height)?;
     let mut warnings = Vec::new();
-    if let Some(unit) = key(LINEAR_UNITS).filter(|unit| !degrees && *unit != METRES) {
-        warnings.push(format!(
-            "lengths in EPSG unit {unit} are interpreted as metres; set the cell size with --cell-size or cell_size_m in a sidecar"
-        ));
-    }
-    let half = if key(RASTER_TYPE) == Some(POINTS) { 0.5 } else { 0.0 };
-    let geo = if let &[column, row, _, x, y, ..] = &tiepoint[..] {
-        let (width, height) = (wide * columns as f64, tall * rows as f64);
-        let (west, north) = (x - (column + half) * wide, y + (row + half) * tall);
-        let geo = Georeference { west, north, width, height, degrees };
-        (degrees || west != 0.0 || north != height).then_some(geo)
-    } else {
-        None
+    let band = band(path, expected, &image, &mut warnings)?;
+
+    // Places of masks: path, index of the directory, and band.
+    let mut masks = Vec::new();
+    let alpha = image.extra.iter().position(|extra| matches!(extra, 1 | 2));
+    let alpha = alpha.map(|at| image.samples.saturating_sub(image.extra.len()) + at);
+    masks.extend(alpha.filter(|alpha| *alpha != band).map(|alpha| (path.to_owned(), main, alpha)));
+    let has_size = |directory: &Directory, file: &TiffFile| {
+        [256, 257].map(|tag| directory.integer(file, tag)) == [Some(size.0 as u64), Some(size.1 as u64)]
     };
-    (Some([wide, tall]), geo, warnings)
+    let internal = directories.iter().position(|directory| flags(directory) == MASK && has_size(directory, &file));
+    masks.extend(internal.map(|at| (path.to_owned(), at, 0)));
+    let external = appended(path, ".msk");
+    if external.is_file() {
+        let (file, directories) = self::directories(&external)?;
+        if !has_size(&directories[0], &file) {
+            let right = format!("a mask of {} × {} cells is needed, or none", size.0, size.1);
+            return Err(Error::input(&external, "its size differs from that of the raster", right));
+        }
+        masks.push((external, 0, 0));
+    }
+
+    let layout = RasterLayout {
+        size,
+        samples: if image.format == SampleFormat::Float { Samples::Floats } else { Samples::Integers(image.limits()) },
+        description: describe(&directories[main], &file, band),
+        band: band + 1,
+        besides: image.memory().saturating_mul(1 + masks.len() as u64),
+        warnings,
+    };
+    expected.raster(path, layout, |rows| {
+        let open = |path: &Path, directory: usize, band: usize| {
+            let (file, directories) = self::directories(path)?;
+            let image = directories.get(directory).ok_or(ErrorKind::InvalidData.into());
+            let image = image.and_then(|directory| TiffImage::of(directory, &file));
+            image.map(|image| BandRows::new(file, image, band)).map_err(|error| unusable(path, &error))
+        };
+        let mut values = open(path, main, band)?;
+        let masks = masks.iter().map(|(path, directory, band)| Ok((path, open(path, *directory, *band)?)));
+        let mut masks = masks.collect::<Result<Vec<_>, Error>>()?;
+        let (mut row, mut valid) = (vec![0.0; size.0], vec![0.0; size.0]);
+        for index in 0..size.1 {
+            values.read(index, &mut row, rows.omitted()).map_err(bad)?;
+            for (path, mask) in &mut masks {
+                mask.read(index, &mut valid, 0.0).map_err(|error| unusable(path, &error))?;
+                row.iter_mut().zip(&valid).filter(|(_, valid)| **valid == 0.0).for_each(|(cell, _)| *cell = f64::NAN);
+            }
+            rows.push(&row)?;
+        }
+        Ok(())
+    })
 }
 
-fn unusable(path: &Path, error: &TiffError) -> Error {
-    match error {
-        TiffError::IoError(cause) if cause.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Error::input(path, "truncated", NEEDED)
+/// Opens a TIFF and reads its directories.
+fn directories(path: &Path) -> Result<(TiffFile, Vec<Directory>), Error> {
+    let read = |error: io::Error| unusable(path, &error);
+    let (mut file, first) = TiffFile::new(open(path)?).map_err(read)?;
+    let directories = file.directories(first).map_err(read)?;
+    Ok((file, directories))
+}
+
+/// Returns the index of the band to read: the first one, or that of the option.
+fn band(
+    path: &Path,
+    expected: &ReadConstraints,
+    image: &TiffImage,
+    warnings: &mut Vec<String>,
+) -> Result<usize, Error> {
+    let count = image.samples;
+    if let Some(name) = &expected.options.channel {
+        let number = name.trim().parse::<usize>().ok().filter(|number| (1..=count).contains(number));
+        return number.map(|number| number - 1).ok_or_else(|| {
+            Error::input(path, format!("there is no band {name}"), format!("choose one of 1 to {count} with --channel"))
+        });
+    }
+    let colours = if image.photometric == Some(2) || image.photometric == Some(6) { " as colours" } else { "" };
+    let opaque = count - image.extra.iter().filter(|extra| matches!(extra, 1 | 2)).count().min(count - 1);
+    if opaque > 1 {
+        warnings.push(format!("{opaque} bands{colours}; heights are read from band 1, choose another with --channel"));
+    }
+    if image.photometric == Some(PALETTE) {
+        warnings.push("a palette of colours; its indices are read as heights".to_owned());
+    }
+    Ok(0)
+}
+
+/// Returns the properties that the tags of a directory state about a band.
+fn describe(directory: &Directory, file: &TiffFile, band: usize) -> Description {
+    let numbers = |tag| directory.numbers(file, tag);
+    let text = String::from_utf8_lossy(directory.bytes(KEY_TEXT)).into_owned();
+    let codes: Vec<u16> = directory.integers(file, KEYS).into_iter().map(|code| code as u16).collect();
+    let keys = Crs::of_keys(&codes, &numbers(KEY_NUMBERS), &text);
+    // Of a raster of points, the place refers to the centre of a pixel.
+    let half = if Crs::code(&keys, RASTER_TYPE) == Some(POINTS) { 0.5 } else { 0.0 };
+    let (scale, points, matrix) = (numbers(PIXEL_SCALE), numbers(TIE_POINTS), numbers(TRANSFORMATION));
+    let (points, _) = points.as_chunks::<6>();
+    let mut described = Description { unit_size: Crs::vertical_of_keys(&keys), ..Description::default() };
+    let mut corner = |[x, wide, shear_x, y, shear_y, tall]: [f64; 6]| {
+        let (x, y) = (x - half * (wide + shear_x), y - half * (shear_y + tall));
+        described.affine = Some([x, wide, shear_x, y, shear_y, tall]);
+    };
+    if let &[wide, tall, ..] = &scale[..]
+        && wide != 0.0
+        && tall != 0.0
+    {
+        // As GDAL does, a negative scale is read as a mistaken sign.
+        let (wide, tall) = (wide.abs(), tall.abs());
+        let &[column, row, _, x, y, _] = points.first().unwrap_or(&[0.0; 6]);
+        corner([x - column * wide, wide, 0.0, y + row * tall, 0.0, -tall]);
+    } else if let &[a, b, _, d, e, f, _, h, ..] = &matrix[..] {
+        corner([d, a, b, h, e, f]);
+    } else {
+        described.control_points =
+            points.iter().map(|&[column, row, _, x, y, _]| [column + half, row + half, x, y]).collect();
+    }
+    described.crs = Crs::of_geo_keys(keys);
+    described.nodata = Some(directory.text(NODATA)).filter(|text| !text.is_empty());
+    described.add_metadata(&directory.text(METADATA), band);
+    described
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => Error::input(path, "truncated", NEEDED),
+        ErrorKind::Unsupported => {
+            let right = "save it without compression or with Deflate, LZW or Zstandard, as integers or floats";
+            Error::input(path, format!("{error} is not supported"), right)
         }
-        TiffError::IoError(cause) => Error::unreadable(path, cause),
-        _ => Error::input(path, format!("not a complete, supported TIFF ({error})"), NEEDED),
+        ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::Other | ErrorKind::OutOfMemory => {
+            Error::input(path, format!("not a complete TIFF ({error})"), NEEDED)
+        }
+        _ => Error::unreadable(path, error),
     }
 }
 
@@ -171,12 +203,26 @@ fn unusable(path: &Path, error: &TiffError) -> Error {
 /// The file cannot be written.
 pub fn write_tiff(path: &Path, grid: &Grid, place: RasterMetadata<'_>) -> Result<(), Error> {
     let (width, height) = (grid.width(), grid.height());
-    let Georeference { west, north, width: wide, height: tall, degrees } = place.extent(width, height);
-    // Each entry is a key, tag location (0: none), number of values and value.
-    let ellipsoid_or_unit = if degrees { [GEODETIC_CRS, 0, 1, WGS_84] } else { [LINEAR_UNITS, 0, 1, METRES] };
-    let model = if degrees { GEOGRAPHIC } else { PROJECTED };
-    let keys = [[MODEL_TYPE, 0, 1, model], [RASTER_TYPE, 0, 1, AREAS], ellipsoid_or_unit];
-    let directory = [&[1, 1, 0, keys.len() as u16], keys.as_flattened()].concat();
+    let Georeference { west, north, width: wide, height: tall, crs } = place.extent(width, height);
+    let keys = crs.keys();
+    // Each entry is a key, tag location (0: none), number of values, and value or index.
+    let (mut numbers, mut text) = (Vec::<f64>::new(), String::new());
+    let mut directory = vec![1, 1, 0, keys.len() as u16];
+    for (key, value) in &keys {
+        directory.extend(match value {
+            GeoKey::Code(code) => [*key, 0, 1, *code],
+            GeoKey::Numbers(values) => {
+                let entry = [*key, KEY_NUMBERS, values.len() as u16, numbers.len() as u16];
+                numbers.extend(values);
+                entry
+            }
+            GeoKey::Text(value) => {
+                let entry = [*key, KEY_TEXT, value.len() as u16 + 1, text.len() as u16];
+                text.extend([value, "|"]);
+                entry
+            }
+        });
+    }
     output::create(path, |file| -> Result<(), TiffError> {
         let mut encoder = TiffEncoder::new(file)?.with_compression(Compression::Uncompressed);
         let mut image = encoder.new_image::<Gray32Float>(width as u32, height as u32)?;
@@ -184,7 +230,16 @@ pub fn write_tiff(path: &Path, grid: &Grid, place: RasterMetadata<'_>) -> Result
         tags.write_tag(Tag::ModelPixelScaleTag, &[wide / width as f64, tall / height as f64, 0.0][..])?;
         tags.write_tag(Tag::ModelTiepointTag, &[0.0, 0.0, 0.0, west, north, 0.0][..])?;
         tags.write_tag(Tag::GeoKeyDirectoryTag, &directory[..])?;
-        let Some(nodata) = place.nodata else { return image.write_data(grid) };
+        if !numbers.is_empty() {
+            tags.write_tag(Tag::GeoDoubleParamsTag, &numbers[..])?;
+        }
+        if !text.is_empty() {
+            tags.write_tag(Tag::GeoAsciiParamsTag, &*text)?;
+        }
+        // A height that usually marks cells without data needs another mark, so that it is read as a height.
+        let is_sentinel = |cell: &f32| SENTINELS.contains(&f64::from(*cell));
+        let none = || grid.iter().any(is_sentinel).then(|| Grid::filled(width, height, 0.0));
+        let Some(nodata) = place.nodata.cloned().or_else(none) else { return image.write_data(grid) };
         let value = nodata::unused_value(grid);
         tags.write_tag(Tag::GdalNodata, &*value.to_string())?;
         let cells = grid.iter().zip(nodata.iter());
@@ -192,3 +247,6 @@ pub fn write_tiff(path: &Path, grid: &Grid, place: RasterMetadata<'_>) -> Result
         image.write_data(&cells)
     })
 }
+
+#[cfg(test)]
+mod tests;

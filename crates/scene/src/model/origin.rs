@@ -1,6 +1,6 @@
 //! Provenance of a simulation: its input, how it was read, and its position among side-by-side simulations.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use thalweg_sim::core::{
     terrain::Layer,
 };
 
-/// Georeference of a map, in the units of its coordinate system.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Georeference of a map, in the units of its coordinate reference system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Georeference {
     /// Western edge.
     pub west: f64,
@@ -21,8 +21,33 @@ pub struct Georeference {
     pub width: f64,
     /// Extent from south to north.
     pub height: f64,
-    /// `true` if the units are degrees of longitude and latitude (WGS 84), `false` if metres of a projection.
-    pub degrees: bool,
+    /// Coordinate reference system.
+    pub crs: Crs,
+}
+
+/// Coordinate reference system of a map, as its file states it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Crs {
+    /// Not stated: metres of an unknown projection, or local coordinates.
+    #[default]
+    Unknown,
+    /// EPSG code.
+    Epsg(u32),
+    /// Well-known text.
+    Wkt(String),
+    /// Keys of a GeoTIFF with their values, except those that describe raster and heights.
+    GeoKeys(Vec<(u16, GeoKey)>),
+}
+
+/// Value of a key of a GeoTIFF.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum GeoKey {
+    /// Code, mostly of the EPSG.
+    Code(u16),
+    /// Numbers.
+    Numbers(Vec<f64>),
+    /// Text.
+    Text(String),
 }
 
 impl Georeference {
@@ -31,7 +56,7 @@ impl Georeference {
     /// # Errors
     /// A value is infinite, NaN or far outside the Earth.
     pub fn check(&self) -> Result<(), InvalidInput> {
-        let Self { west, north, width, height, degrees: _ } = *self;
+        let Self { west, north, width, height, crs: _ } = *self;
         let numbers = [("western edge", west), ("northern edge", north), ("width", width), ("height", height)];
         numbers
             .into_iter()
@@ -46,10 +71,96 @@ pub struct Options {
     pub size: Option<(usize, usize)>,
     /// Side of a cell of the result, in metres.
     pub cell_size: Option<f32>,
-    /// Height of the value 0 of an integer format, in metres.
+    /// Height of the smallest value of an integer format, or of the value 0 of floats from 0 to 1, in metres.
     pub min_m: Option<f32>,
-    /// Height of the largest value of an integer format, in metres.
+    /// Height of the largest value of an integer format, or of the value 1 of floats from 0 to 1, in metres.
     pub max_m: Option<f32>,
+    /// Band of a TIFF or raw file (counted from 1) or name of a channel of an EXR; by default the one that holds heights.
+    pub channel: Option<String>,
+    /// Type of the cells of a raw file; by default recognised from the extension and the values.
+    pub raw: Option<RawCells>,
+    /// Encoding of heights in colours; by default recognised from the values.
+    pub encoding: Option<Encoding>,
+    /// `true` to remove the terraces of quantised heights, within half a step.
+    pub smooth_steps: bool,
+}
+
+/// Type of the cells of a raw file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawCells {
+    /// Kind and size.
+    pub kind: RawKind,
+    /// `true` if the most significant byte is the first.
+    pub big_endian: bool,
+}
+
+/// Kind of a number, with its size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum RawKind {
+    Unsigned(u8),
+    Signed(u8),
+    Float(u8),
+}
+
+impl RawKind {
+    /// Returns the size in bytes.
+    pub fn size(self) -> u8 {
+        let (Self::Unsigned(size) | Self::Signed(size) | Self::Float(size)) = self;
+        size
+    }
+}
+
+impl fmt::Display for RawCells {
+    /// Writes the name that [`FromStr`] parses: `u16le`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letter = match self.kind {
+            RawKind::Unsigned(_) => 'u',
+            RawKind::Signed(_) => 'i',
+            RawKind::Float(_) => 'f',
+        };
+        let order = match (self.kind.size(), self.big_endian) {
+            (1, _) => "",
+            (_, true) => "be",
+            (_, false) => "le",
+        };
+        write!(f, "{letter}{}{order}", 8 * u32::from(self.kind.size()))
+    }
+}
+
+impl FromStr for RawCells {
+    type Err = &'static str;
+
+    /// Parses a name like `u16le`, `i16be` or `f32`; without a byte order, the least significant byte is the first.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const RIGHT: &str = "use u8, i8, u16, i16, u32, i32, f32 or f64, followed by le or be for the byte order";
+        let name = text.trim().to_ascii_lowercase();
+        let big_endian = name.ends_with("be");
+        let name = name.trim_end_matches("be").trim_end_matches("le");
+        let kind = match name {
+            "u8" => RawKind::Unsigned(1),
+            "i8" => RawKind::Signed(1),
+            "u16" => RawKind::Unsigned(2),
+            "i16" => RawKind::Signed(2),
+            "u32" => RawKind::Unsigned(4),
+            "i32" => RawKind::Signed(4),
+            "f32" => RawKind::Float(4),
+            "f64" => RawKind::Float(8),
+            _ => return Err(RIGHT),
+        };
+        Ok(Self { kind, big_endian })
+    }
+}
+
+/// Encoding of heights in the red, green and blue of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Encoding {
+    /// Luminance.
+    Grey,
+    /// Terrarium: `256 R + G + B / 256 - 32768` metres.
+    Terrarium,
+    /// Mapbox Terrain-RGB: `-10000 + (65536 R + 256 G + B) / 10` metres.
+    Mapbox,
 }
 
 /// Heights of a terrain, read from a file.
@@ -117,4 +228,18 @@ pub struct Tile {
     /// Parameters that override those of the scene.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_raw_cells_have_names() {
+        for name in ["u8", "i8", "u16le", "i16be", "u32be", "i32le", "f32be", "f64le"] {
+            assert_eq!(name.parse::<RawCells>().map(|kind| kind.to_string()).as_deref(), Ok(name));
+        }
+        assert_eq!("I16".parse::<RawCells>().map(|kind| kind.to_string()).as_deref(), Ok("i16le"));
+        assert!("u24".parse::<RawCells>().is_err() && "".parse::<RawCells>().is_err());
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::ExportWindow;
 use crate::{
     io::{Error, JobProgress, output},
-    model::origin::Georeference,
+    model::origin::{Crs, Georeference},
 };
 use thalweg_sim::{
     hydrology::network::{Reach, ReachPoint, RiverNetwork, RiverParams},
@@ -63,22 +63,43 @@ impl GeoreferencedRivers {
         let first = [window.first.0, window.first.1].map(|cells| cells as f64 * cell);
         // As in the other maps, the origin is the lower left of the exported window.
         let north = first[1] + window.size.1 as f64 * cell;
-        let local = Georeference { west: -first[0], north, width: extent[0], height: extent[1], degrees: false };
+        let local = Georeference { west: -first[0], north, width: extent[0], height: extent[1], crs: Crs::Unknown };
         Ok(Self { network, extent, geo: geo.unwrap_or(local), first })
     }
 
     /// Returns the map coordinates of a point: easting, northing and elevation.
     fn coordinates(&self, place: &ReachPoint) -> [f64; 3] {
         let share: [f64; 2] = std::array::from_fn(|axis| place.at[axis] / self.extent[axis].max(f64::MIN_POSITIVE));
-        let Georeference { west, north, width, height, .. } = self.geo;
+        let Georeference { west, north, width, height, .. } = &self.geo;
         [west + share[0] * width, north - share[1] * height, rounded(place.height)]
     }
 
     /// Writes a feature collection with one line per reach, oriented downstream. Width, depth and discharge are those of its lower end.
+    /// Coordinates are longitude and latitude in WGS 84 (RFC 7946) if the coordinate reference system of the map can be converted, else
+    /// those of the map, with a member `crs` that names their system if it is known.
     ///
     /// # Errors
     /// The file cannot be written.
     pub(super) fn write_geojson(&self, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+        let places = || self.network.reaches.iter().flat_map(|reach| &reach.points);
+        let to_wgs84 = self.geo.crs.to_wgs84().filter(|convert| {
+            let converts = |place| {
+                let [x, y, _] = self.coordinates(place);
+                convert([x, y]).is_some()
+            };
+            places().all(converts)
+        });
+        let coordinates = |place: &ReachPoint| {
+            let [x, y, height] = self.coordinates(place);
+            let [x, y] = to_wgs84.as_ref().and_then(|convert| convert([x, y])).unwrap_or([x, y]);
+            [x, y, height]
+        };
+        let crs = match self.geo.crs.epsg().filter(|_| to_wgs84.is_none()) {
+            Some(code) => {
+                format!(r#" "crs": {{"type": "name", "properties": {{"name": "urn:ogc:def:crs:EPSG::{code}"}}}},"#)
+            }
+            None => String::new(),
+        };
         let feature = |(number, reach): (usize, &Reach)| {
             let lower = reach.points.last();
             json!({
@@ -86,7 +107,7 @@ impl GeoreferencedRivers {
                 "id": number,
                 "geometry": {
                     "type": "LineString",
-                    "coordinates": reach.points.iter().map(|place| self.coordinates(place)).collect::<Vec<_>>(),
+                    "coordinates": reach.points.iter().map(coordinates).collect::<Vec<_>>(),
                 },
                 "properties": {
                     "order": reach.order,
@@ -101,7 +122,7 @@ impl GeoreferencedRivers {
         };
         let count = self.network.reaches.len();
         output::create(path, |file| -> io::Result<()> {
-            file.write_all(b"{\"type\": \"FeatureCollection\", \"features\": [")?;
+            write!(file, "{{\"type\": \"FeatureCollection\",{crs} \"features\": [")?;
             for (number, reach) in self.network.reaches.iter().enumerate() {
                 let comma = if number == 0 { "" } else { "," };
                 write!(file, "{comma}\n{}", feature((number, reach)))?;

@@ -360,7 +360,7 @@ impl Export {
         let is_nodata = matches!(content, Content::Nodata);
         let grid = if is_height || is_nodata { grid } else { subject.clear_padding(grid) };
         let nodata = subject.nodata.as_ref().filter(|_| !is_nodata);
-        let place = RasterMetadata { cell_size: terrain.cell_size, geo: *geo, nodata };
+        let place = RasterMetadata { cell_size: terrain.cell_size, geo: geo.as_ref(), nodata };
         let range = grid.min_max();
         match self.format {
             "png" | "png16" => write_png16(path, &grid, range, progress)?,

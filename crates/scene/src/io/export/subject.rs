@@ -71,8 +71,8 @@ impl ExportSubject {
         };
         let (run, import) = (&session.simulation, session.heightmap.as_ref());
         let (window, size) = (dimensions.window(&run.terrain), dimensions.of(&run.terrain));
-        let geo = import.and_then(|import| import.geo);
-        let rivers = || GeoreferencedRivers::of(&session.name, run, &session.rivers, geo, window);
+        let geo = import.and_then(|import| import.geo.clone());
+        let rivers = || GeoreferencedRivers::of(&session.name, run, &session.rivers, geo.clone(), window);
         let rivers = asks(|content| matches!(content, Content::Rivers)).then(rivers).transpose()?;
         let (width, height) = (run.terrain.width(), run.terrain.height());
         let ExportWindow { first, size: around } = window;

@@ -7,7 +7,7 @@ use crate::{
     io::{export::lines::GeoreferencedRivers, heightmap, nodata},
     look::Look,
     model::{
-        origin::{Georeference, Heightmap, Options, Origin},
+        origin::{Crs, Georeference, Heightmap, Options, Origin},
         session::Session,
     },
 };
@@ -135,7 +135,7 @@ fn sizes_are_what_engines_ask_for() {
 fn river_land() -> Session {
     let heights = Grid::from_fn(60, 40, |x, y| 40.0 - 0.5 * y as f32 + 3.0 * (x as f32 * 0.3).cos());
     let nodata = Some(Grid::from_fn(60, 40, |x, y| f32::from((10..16).contains(&x) && (20..28).contains(&y))));
-    let geo = Some(Georeference { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, degrees: false });
+    let geo = Some(Georeference { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, crs: Crs::Unknown });
     let map = Heightmap { heights, file_size: (60, 40), cell_size: 30.0, geo, nodata, warnings: Vec::new() };
     let mut session = heightmap::session("land", map, Origin::default()).expect("it is small");
     session.enable(&["droplets", "water"]);
@@ -143,6 +143,35 @@ fn river_land() -> Session {
     session.restart(1);
     (0..20).for_each(|_| session.simulation.tick());
     session
+}
+
+#[test]
+fn rivers_are_in_longitude_and_latitude_where_the_system_is_known() {
+    let mut session = river_land();
+    let points = |session: &Session| -> Vec<[f64; 2]> {
+        let export = Export::new("rivers", "geojson").expect("it can be saved");
+        let subject = ExportSubject::new(session, Dimensions::default(), &[export]).expect("it is small");
+        let (_folder, path) = written(("rivers", "geojson"), &subject);
+        let text = std::fs::read_to_string(path).expect("it was written");
+        let lines: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        let features = lines["features"].as_array().expect("it has features").iter();
+        let places =
+            features.flat_map(|feature| feature["geometry"]["coordinates"].as_array().expect("a line").clone());
+        places.map(|place| [0, 1].map(|axis| place[axis].as_f64().expect("a number"))).collect()
+    };
+    session.rivers.from_cells = 8.0;
+    let in_metres = points(&session);
+    assert!(in_metres.len() > 5);
+    let mut map = (**session.heightmap.as_ref().expect("it has one")).clone();
+    map.geo.as_mut().expect("it has a place").crs = Crs::Epsg(32612);
+    session.heightmap = Some(std::sync::Arc::new(map));
+    let in_degrees = points(&session);
+    assert_eq!(in_degrees.len(), in_metres.len());
+    for ([x, y], [longitude, latitude]) in in_metres.into_iter().zip(in_degrees) {
+        // The central meridian of the zone is at 500 km; a degree of latitude is 110.7 km, at a scale of 0.9996.
+        let (east, north) = ((x - 5e5) / (111_320.0 * latitude.to_radians().cos()), y / (110_700.0 * 0.9996));
+        assert!((longitude + 111.0 - east).abs() < 1e-3 && (latitude - north).abs() < 0.05, "{longitude} {latitude}");
+    }
 }
 
 const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
@@ -433,7 +462,7 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
     }
     let hole = |subject: &ExportSubject| subject.nodata.as_ref().expect("it has a hole").total();
     assert!((hole(&cropped) / (65.0 * 65.0) - 6.0 * 8.0 / (40.0 * 40.0)).abs() < 0.005);
-    let [before, after] = [&whole, &cropped].map(|subject| subject.geo.expect("it lies on Earth"));
+    let [before, after] = [&whole, &cropped].map(|subject| subject.geo.clone().expect("it lies on Earth"));
     assert_eq!((after.west, after.north), (before.west + 10.0 * 30.0, before.north));
     assert_eq!((after.width, after.height), (1200.0, 1200.0));
     // The georeference of rivers is unchanged; the table is relative to the exported window.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     film::{CameraKeyframe, CameraKeyframes},
-    origin::{Georeference, Options, Origin, Tile},
+    origin::{Encoding, Georeference, Options, Origin, RawCells, Tile},
     session::{BYTES_PER_CELL, Session},
     state::Facts,
 };
@@ -107,6 +107,14 @@ struct SavedOrigin {
     cell_size: Option<f32>,
     min_m: Option<f32>,
     max_m: Option<f32>,
+    #[serde(default)]
+    channel: Option<String>,
+    #[serde(default)]
+    raw: Option<RawCells>,
+    #[serde(default)]
+    encoding: Option<Encoding>,
+    #[serde(default)]
+    smooth_steps: bool,
     maps: Vec<(String, String)>,
     seeds_before: u64,
 }
@@ -133,7 +141,7 @@ impl SavedRun {
             about: session.about.clone(),
             ticks: session.ticks,
             sliders: session.sliders.clone(),
-            geo: session.heightmap.as_ref().and_then(|map| map.geo),
+            geo: session.heightmap.as_ref().and_then(|map| map.geo.clone()),
             nodata: session.heightmap.as_ref().is_some_and(|map| map.nodata.is_some()),
             pools: session.pools.clone(),
             tile: session.tile.clone(),
@@ -143,6 +151,10 @@ impl SavedRun {
                 cell_size: options.cell_size,
                 min_m: options.min_m,
                 max_m: options.max_m,
+                channel: options.channel,
+                raw: options.raw,
+                encoding: options.encoding,
+                smooth_steps: options.smooth_steps,
                 maps: maps
                     .into_iter()
                     .map(|(layer, path)| (layer.import_title().to_owned(), path.to_string_lossy().into_owned()))
@@ -155,13 +167,34 @@ impl SavedRun {
     }
 
     pub fn session(&self) -> Result<Session, String> {
-        self.geo.map_or(Ok(()), |geo| geo.check())?;
+        self.geo.as_ref().map_or(Ok(()), Georeference::check)?;
         self.pools.iter().try_for_each(Pool::check)?;
-        let SavedOrigin { input, size, cell_size, min_m, max_m, maps, seeds_before } = &self.origin;
+        let SavedOrigin {
+            input,
+            size,
+            cell_size,
+            min_m,
+            max_m,
+            channel,
+            raw,
+            encoding,
+            smooth_steps,
+            maps,
+            seeds_before,
+        } = &self.origin;
         let layer = |title: &str| Layer::imports().find(|(_, import)| import.title == title);
         let origin = Origin {
             input: input.into(),
-            options: Options { size: *size, cell_size: *cell_size, min_m: *min_m, max_m: *max_m },
+            options: Options {
+                size: *size,
+                cell_size: *cell_size,
+                min_m: *min_m,
+                max_m: *max_m,
+                channel: channel.clone(),
+                raw: *raw,
+                encoding: *encoding,
+                smooth_steps: *smooth_steps,
+            },
             maps: maps.iter().filter_map(|(title, path)| Some((layer(title)?.0, path.into()))).collect(),
             edited: false,
             seed_offset: *seeds_before,

@@ -250,7 +250,7 @@ fn restore_session(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Re
                 session.maps.insert(layer, grid);
             }
             InitialMap::Heights => {
-                let (cell_size, geo) = (run.state.cell_size, run.geo);
+                let (cell_size, geo) = (run.state.cell_size, run.geo.clone());
                 let nodata = if run.nodata { Some(whole(NODATA, SHARE)?) } else { None };
                 let (file_size, warnings) = ((width, height), vec![]);
                 let map = Heightmap { heights: grid, file_size, cell_size, geo, nodata, warnings };

@@ -12,7 +12,7 @@ use crate::{
     io::{heightmap, scene},
     model::{
         film::{CameraKeyframe, Ease},
-        origin::{Georeference, Options},
+        origin::{Crs, Georeference, Options},
     },
     skipped::skipped,
 };
@@ -31,7 +31,7 @@ fn eventful(side: usize) -> Project {
         heights,
         file_size: (side, side),
         cell_size: 4.0,
-        geo: Some(Georeference { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
+        geo: Some(Georeference { west: 3.0, north: 7.5, width: 1.0, height: 0.75, crs: Crs::Epsg(4326) }),
         nodata: Some(Grid::from_fn(side, side, |x, y| if x + y < 9 { 1.0 } else { 0.0 })),
         warnings: vec![],
     };
@@ -122,7 +122,7 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
             assert!(was == is);
         }
         for (was, is) in project.sessions.iter().zip(&again.sessions) {
-            let kept = |session: &Session| session.heightmap.as_ref().map(|map| (map.geo, map.nodata.clone()));
+            let kept = |session: &Session| session.heightmap.as_ref().map(|map| (map.geo.clone(), map.nodata.clone()));
             assert_eq!(kept(was), kept(is));
         }
         for session in project.sessions.iter_mut().chain(&mut again.sessions) {

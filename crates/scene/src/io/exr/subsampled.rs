@@ -1,0 +1,221 @@
+//! OpenEXR images with subsampled channels, which the crate `exr` does not read: a single part of scan lines, uncompressed or with the
+//! byte-wise compressions (OpenEXR file layout).
+
+use std::{
+    io::{Cursor, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use exr::prelude::f16;
+
+use super::{NEEDED, rank};
+use crate::io::{
+    Error,
+    description::Description,
+    input::open,
+    raster::{Raster, RasterLayout, ReadConstraints, Samples},
+};
+
+/// Maximum length of the header, in bytes.
+const LONGEST_HEADER: u64 = 1 << 20;
+/// Bits of the version for tiles, deep data and several parts.
+const OTHER_LAYOUTS: u32 = 0x1a00;
+
+/// Channel of an image.
+struct SubsampledChannel {
+    name: String,
+    /// 0 for integers, 1 for half floats, 2 for floats.
+    kind: u32,
+    /// Distance of its samples in columns and rows.
+    sampling: [i64; 2],
+}
+
+/// Header of an image.
+struct ScanLines {
+    channels: Vec<SubsampledChannel>,
+    /// First and last column and row.
+    window: [i64; 4],
+    compression: u8,
+    /// Position of the table of chunks.
+    table: u64,
+}
+
+impl SubsampledChannel {
+    fn bytes(&self) -> usize {
+        if self.kind == 1 { 2 } else { 4 }
+    }
+
+    /// Returns the number of its samples in a row from one column to another.
+    fn samples(&self, [first, last]: [i64; 2]) -> usize {
+        let step = self.sampling[0];
+        (last.div_euclid(step) - (first - 1).div_euclid(step)).max(0) as usize
+    }
+
+    fn value(&self, bytes: &[u8]) -> f64 {
+        match (self.kind, bytes) {
+            (0, &[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]).into(),
+            (1, &[a, b]) => f16::from_le_bytes([a, b]).to_f64(),
+            (_, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// Reads the elevation channel. A subsampled one is repeated between its samples.
+///
+/// # Errors
+/// The layout is not supported, the file is malformed or truncated, its size is rejected, or a cell is out of range.
+pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
+    let bad = |wrong: &str| Error::input(path, wrong, NEEDED);
+    let mut start = Vec::new();
+    let read = open(path)?.take(LONGEST_HEADER).read_to_end(&mut start);
+    read.map_err(|error| Error::unreadable(path, &error))?;
+    let header = ScanLines::parse(&start)
+        .ok_or_else(|| bad("subsampled channels in tiles or several parts are not supported"))?;
+    let [first_x, first_y, last_x, last_y] = header.window;
+    let size = expected.admit(path, (last_x - first_x + 1).max(0) as u64, (last_y - first_y + 1).max(0) as u64)?;
+    let lines = match header.compression {
+        0..=2 => 1,
+        3 => 16,
+        _ => return Err(bad("subsampled channels with this compression are not supported, save it with ZIP")),
+    };
+    let asked = expected.options.channel.as_deref();
+    let is_asked = |channel: &&SubsampledChannel| asked.is_none_or(|asked| channel.name.eq_ignore_ascii_case(asked));
+    let chosen =
+        header.channels.iter().filter(is_asked).min_by_key(|channel| rank(&channel.name).unwrap_or(usize::MAX));
+    let chosen = chosen.ok_or_else(|| bad("there is no such channel"))?;
+    let mut warnings = Vec::new();
+    if chosen.sampling != [1, 1] {
+        let [x, y] = chosen.sampling;
+        warnings.push(format!(
+            "channel {} has one sample per {x} × {y} pixels, which is repeated between them",
+            chosen.name
+        ));
+    }
+    // Bytes of a line of the image.
+    let line_bytes = |y: i64| -> usize {
+        let has_line = |channel: &&SubsampledChannel| y.rem_euclid(channel.sampling[1]) == 0;
+        header
+            .channels
+            .iter()
+            .filter(has_line)
+            .map(|channel| channel.samples([first_x, last_x]) * channel.bytes())
+            .sum()
+    };
+    let samples = if chosen.kind == 0 { Samples::Integers([0.0, u32::MAX.into()]) } else { Samples::Floats };
+    let besides = (3 * lines * size.0 * 4 * header.channels.len()) as u64;
+    let layout = RasterLayout { size, samples, description: Description::default(), band: 1, besides, warnings };
+    expected.raster(path, layout, |rows| {
+        let cut = || bad("not a complete EXR image");
+        let mut file = open(path)?;
+        let (mut row, mut known) = (vec![f64::NAN; size.0], Vec::new());
+        for chunk in 0..size.1.div_ceil(lines) {
+            let mut bytes = |from: u64, count: usize| -> Option<Vec<u8>> {
+                file.seek(SeekFrom::Start(from)).ok()?;
+                let mut bytes = Vec::new();
+                (&mut file).take(count as u64).read_to_end(&mut bytes).ok()?;
+                (bytes.len() == count).then_some(bytes)
+            };
+            let at = bytes(header.table + 8 * chunk as u64, 8).ok_or_else(cut)?;
+            let at = u64::from_le_bytes(at.try_into().unwrap_or_default());
+            let head = bytes(at, 8).ok_or_else(cut)?;
+            let stored = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+            let ys = || (first_y + (chunk * lines) as i64..=last_y).take(lines);
+            let count = ys().map(line_bytes).sum();
+            let data = bytes(at + 8, stored.min(2 * count + 1024)).ok_or_else(cut)?;
+            let data =
+                if stored == count { data } else { expanded(header.compression, &data, count).ok_or_else(cut)? };
+            let mut data = Cursor::new(data);
+            for y in ys() {
+                for channel in header.channels.iter().filter(|channel| y.rem_euclid(channel.sampling[1]) == 0) {
+                    let mut line = vec![0; channel.samples([first_x, last_x]) * channel.bytes()];
+                    data.read_exact(&mut line).map_err(|_| cut())?;
+                    if std::ptr::eq(channel, chosen) {
+                        known = line.chunks(channel.bytes()).map(|bytes| channel.value(bytes)).collect();
+                    }
+                }
+                for (column, cell) in row.iter_mut().enumerate() {
+                    let x = first_x + column as i64;
+                    let before = chosen.samples([first_x, x]).saturating_sub(1);
+                    *cell = known.get(before).copied().unwrap_or(f64::NAN);
+                }
+                rows.push(&row)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+impl ScanLines {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let int = |at: usize| Some(i32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let text = |at: usize| {
+            let length = bytes.get(at..)?.iter().position(|byte| *byte == 0)?;
+            Some((String::from_utf8_lossy(&bytes[at..at + length]).into_owned(), at + length + 1))
+        };
+        if int(0)? != 20_000_630 || int(4)? as u32 & OTHER_LAYOUTS != 0 {
+            return None;
+        }
+        let (mut at, mut channels, mut window, mut compression) = (8, Vec::new(), None, None);
+        while *bytes.get(at)? != 0 {
+            let (name, after) = text(at)?;
+            let (_, after) = text(after)?;
+            let (length, inside) = (usize::try_from(int(after)?).ok()?, after + 4);
+            match name.as_str() {
+                "channels" => {
+                    let mut at = inside;
+                    while *bytes.get(at)? != 0 {
+                        let (name, after) = text(at)?;
+                        let sampling = [int(after + 8)?, int(after + 12)?].map(i64::from);
+                        if sampling.iter().any(|step| !(1..=1 << 14).contains(step)) {
+                            return None;
+                        }
+                        channels.push(SubsampledChannel { name, kind: int(after)? as u32, sampling });
+                        at = after + 16;
+                    }
+                }
+                "dataWindow" => {
+                    let [x, y, right, bottom] = [int(inside)?, int(inside + 4)?, int(inside + 8)?, int(inside + 12)?];
+                    window = Some([x, y, right, bottom].map(i64::from));
+                }
+                "compression" => compression = bytes.get(inside).copied(),
+                _ => {}
+            }
+            at = inside.checked_add(length)?;
+        }
+        Some(Self { channels, window: window?, compression: compression?, table: at as u64 + 1 })
+    }
+}
+
+/// Expands a chunk of `count` bytes: RLE, or Deflate.
+fn expanded(compression: u8, bytes: &[u8], count: usize) -> Option<Vec<u8>> {
+    let mut data = Vec::new();
+    if compression == 1 {
+        let mut rest = bytes;
+        while let Some((&head, after)) = rest.split_first() {
+            let length = i32::from(head as i8);
+            if length < 0 {
+                data.extend_from_slice(after.get(..(-length) as usize)?);
+                rest = &after[(-length) as usize..];
+            } else {
+                let (&value, after) = after.split_first()?;
+                data.resize(data.len() + length as usize + 1, value);
+                rest = after;
+            }
+            if data.len() > count {
+                return None;
+            }
+        }
+    } else {
+        flate2::read::ZlibDecoder::new(bytes).take(count as u64).read_to_end(&mut data).ok()?;
+    }
+    if data.len() != count {
+        return None;
+    }
+    // Differences of bytes, then bytes of even and odd positions.
+    for at in 1..count {
+        data[at] = data[at].wrapping_add(data[at - 1]).wrapping_sub(128);
+    }
+    let (even, odd) = data.split_at(count.div_ceil(2));
+    Some((0..count).map(|at| if at % 2 == 0 { even[at / 2] } else { odd[at / 2] }).collect())
+}

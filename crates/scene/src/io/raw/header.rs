@@ -1,0 +1,226 @@
+//! Rasters with a header file of the same stem (`.hdr`), as ESRI and ENVI write it.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::{RawLayout, channel};
+use crate::{
+    io::{
+        Error,
+        description::{Description, number_prefix},
+        input,
+        raster::{Raster, ReadConstraints, Samples},
+    },
+    model::origin::{Crs, RawCells, RawKind},
+};
+
+const NEEDED: &str = "a header states nrows, ncols, and the type and order of the cells";
+
+/// Returns `true` if a raster has a header file.
+pub fn has_header(path: &Path) -> bool {
+    header_of(path).is_some()
+}
+
+fn header_of(path: &Path) -> Option<PathBuf> {
+    [path.with_extension("hdr"), path.with_extension("HDR")].into_iter().find(|path| path.is_file())
+}
+
+/// Reads a raster with its header file. `is_float` is `true` for cells that are floats even if the header does not state it.
+///
+/// # Errors
+/// The header is missing or malformed, the file is truncated, its size is rejected, no cell has data, or a value is out of range.
+pub fn read_with_header(path: &Path, expected: &ReadConstraints, is_float: bool) -> Result<Raster, Error> {
+    input::open(path)?;
+    let Some(beside) = header_of(path) else {
+        let name = path.with_extension("hdr");
+        let wrong = format!("its header {} is missing", name.file_name().unwrap_or_default().to_string_lossy());
+        return Err(Error::input(path, wrong, NEEDED));
+    };
+    let text = String::from_utf8_lossy(&input::read_bytes_if_exists(&beside)?.unwrap_or_default()).into_owned();
+    let header = if text.trim_start().starts_with("ENVI") {
+        BandHeader::of_envi(&text)
+    } else {
+        BandHeader::of_esri(&text, is_float)
+    };
+    let header = header.map_err(|wrong| Error::input(&beside, wrong, NEEDED))?;
+    let size = expected.admit(path, header.columns, header.rows)?;
+    let mut warnings = Vec::new();
+    let band = channel(path, expected, header.bands, &mut warnings)?;
+    let cell = u64::from(header.kind.kind.size());
+    let (columns, rows, bands) = (size.0 as u64, size.1 as u64, header.bands);
+    let mut cells = RawLayout::packed(header.kind, columns, 1);
+    match header.order {
+        BandOrder::Lines => {
+            let line = header.band_row.unwrap_or(columns * cell);
+            cells.row = header.total_row.unwrap_or(line * bands);
+            cells.first = header.skip + band * line;
+        }
+        BandOrder::Pixels => {
+            cells.next = cell * bands;
+            cells.row = header.total_row.unwrap_or(cell * bands * columns);
+            cells.first = header.skip + band * cell;
+        }
+        BandOrder::RowAssembler => {
+            cells.row = header.total_row.unwrap_or(columns * cell);
+            cells.first = header.skip + band * (cells.row * rows + header.band_gap);
+        }
+    }
+    if cells.row < cells.next * columns || cells.row.checked_mul(rows).is_none() || cells.first > 1 << 48 {
+        return Err(Error::input(&beside, "its rows overlap", NEEDED));
+    }
+    let samples = header.kind.limits().map_or(Samples::Floats, Samples::Integers);
+    cells.raster(path, expected, size, samples, header.description, warnings)
+}
+
+/// BandOrder of cells of several bands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum BandOrder {
+    /// By line, then by band.
+    #[default]
+    Lines,
+    /// By pixel.
+    Pixels,
+    /// Band after band.
+    RowAssembler,
+}
+
+#[derive(Debug)]
+struct BandHeader {
+    columns: u64,
+    rows: u64,
+    bands: u64,
+    kind: RawCells,
+    order: BandOrder,
+    /// Bytes before the first cell, per row of a band, per row of all bands, and between bands.
+    skip: u64,
+    band_row: Option<u64>,
+    total_row: Option<u64>,
+    band_gap: u64,
+    description: Description,
+}
+
+impl BandHeader {
+    /// Parses lines of a key and a value.
+    fn of_esri(text: &str, is_float: bool) -> Result<Self, String> {
+        let pair = |line: &str| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?.trim_start_matches('\u{feff}').to_ascii_lowercase(), words.next()?.to_owned()))
+        };
+        let lines: BTreeMap<String, String> = text.lines().filter_map(pair).collect();
+        let text = |names: &[&str]| names.iter().find_map(|name| lines.get(*name));
+        let number = |names: &[&str]| text(names).and_then(|value| number_prefix(&value.replace(',', ".")));
+        let count = |names: &[&str]| number(names).filter(|count| *count >= 0.0).map(|count| count as u64);
+        let need = |names: &[&str]| count(names).ok_or_else(|| format!("{} is missing", names[0]));
+        let is = |names: &[&str], letters: &[char]| {
+            text(names).is_some_and(|value| value.to_ascii_uppercase().starts_with(letters))
+        };
+        let bits = count(&["nbits"]).unwrap_or(if is_float { 32 } else { 8 });
+        let size = match bits {
+            8 | 16 | 32 | 64 => (bits / 8) as u8,
+            _ => return Err(format!("cells of {bits} bits are not supported")),
+        };
+        let kind = match text(&["pixeltype"]).map(|kind| kind.to_ascii_uppercase()) {
+            Some(kind) if kind.starts_with('S') => RawKind::Signed(size),
+            Some(kind) if kind.starts_with('F') => RawKind::Float(size.max(4)),
+            None if is_float => RawKind::Float(size.max(4)),
+            _ => RawKind::Unsigned(size),
+        };
+        let order = match text(&["layout", "interleaving"]).map(|order| order.to_ascii_uppercase()).as_deref() {
+            Some("BIP") => BandOrder::Pixels,
+            Some("BSQ") => BandOrder::RowAssembler,
+            _ => BandOrder::Lines,
+        };
+        let (columns, rows) = (need(&["ncols", "cols"])?, need(&["nrows", "rows"])?);
+        let cell = number(&["cellsize"]).or(number(&["xdim"])).zip(number(&["cellsize"]).or(number(&["ydim"])));
+        // The origin is the corner or centre of the lower left cell, or the centre of the upper left one.
+        let place = |[wide, tall]: [f64; 2]| {
+            let left = number(&["xllcorner"])
+                .or_else(|| number(&["xllcenter", "xllcentre", "ulxmap"]).map(|x| x - wide / 2.0));
+            let bottom = number(&["yllcorner"]).or_else(|| number(&["yllcenter", "yllcentre"]).map(|y| y - tall / 2.0));
+            let top = number(&["ulymap"]).map(|y| y + tall / 2.0).or(bottom.map(|y| y + tall * rows as f64));
+            [left.unwrap_or(0.0), wide, 0.0, top.unwrap_or(tall * rows as f64), 0.0, -tall]
+        };
+        let unit = text(&["zunits"]).filter(|unit| crate::io::crs::length_named(unit).is_some());
+        Ok(Self {
+            columns,
+            rows,
+            bands: count(&["nbands", "bands"]).unwrap_or(1).clamp(1, 4096),
+            kind: RawCells { kind, big_endian: is(&["byteorder"], &['M', 'B']) },
+            order,
+            skip: count(&["skipbytes"]).unwrap_or(0),
+            band_row: count(&["bandrowbytes"]),
+            total_row: count(&["totalrowbytes"]),
+            band_gap: count(&["bandgapbytes"]).unwrap_or(0),
+            description: Description {
+                affine: cell.map(|(wide, tall)| place([wide, tall])),
+                nodata: text(&["nodata_value", "nodata", "nodatavalue"]).cloned(),
+                unit: unit.cloned(),
+                ..Description::default()
+            },
+        })
+    }
+
+    /// Parses lines of `key = value`, where a value in braces may span lines.
+    fn of_envi(text: &str) -> Result<Self, String> {
+        let mut lines = BTreeMap::new();
+        let mut rest = text;
+        while let Some((key, after)) = rest.split_once('=') {
+            let key = key.lines().last().unwrap_or_default().trim().to_ascii_lowercase();
+            let after = after.trim_start_matches([' ', '\t']);
+            let (value, next) = if let Some(inside) = after.strip_prefix('{') {
+                inside.split_once('}').unwrap_or((inside, ""))
+            } else {
+                after.split_once('\n').unwrap_or((after, ""))
+            };
+            lines.insert(key, value.trim().to_owned());
+            rest = next;
+        }
+        let text = |name: &str| lines.get(name);
+        let count = |name: &str| text(name).and_then(|value| value.parse::<u64>().ok());
+        let need = |name: &str| count(name).ok_or_else(|| format!("{name} is missing"));
+        let kind = match need("data type")? {
+            1 => RawKind::Unsigned(1),
+            2 => RawKind::Signed(2),
+            3 => RawKind::Signed(4),
+            4 => RawKind::Float(4),
+            5 => RawKind::Float(8),
+            12 => RawKind::Unsigned(2),
+            13 => RawKind::Unsigned(4),
+            14 => RawKind::Signed(8),
+            15 => RawKind::Unsigned(8),
+            other => return Err(format!("data type {other} is not supported")),
+        };
+        let order = match text("interleave").map(|order| order.to_ascii_lowercase()).as_deref() {
+            Some("bip") => BandOrder::Pixels,
+            Some("bil") => BandOrder::Lines,
+            _ => BandOrder::RowAssembler,
+        };
+        // Name, column and row of a tie point (counted from 1 at corners), its coordinates, and the cell size.
+        let map = text("map info").map(|map| {
+            map.split(',').map(str::trim).skip(1).map_while(|word| word.parse::<f64>().ok()).collect::<Vec<_>>()
+        });
+        let affine = map.and_then(|map| {
+            let &[column, row, x, y, wide, tall, ..] = &map[..] else { return None };
+            Some([x - (column - 1.0) * wide, wide, 0.0, y + (row - 1.0) * tall, 0.0, -tall])
+        });
+        Ok(Self {
+            columns: need("samples")?,
+            rows: need("lines")?,
+            bands: count("bands").unwrap_or(1).clamp(1, 4096),
+            kind: RawCells { kind, big_endian: count("byte order") == Some(1) },
+            order,
+            skip: count("header offset").unwrap_or(0),
+            band_row: None,
+            total_row: None,
+            band_gap: 0,
+            description: Description {
+                affine,
+                crs: text("coordinate system string").map_or(Crs::Unknown, |text| Crs::of_text(text)),
+                nodata: text("data ignore value").cloned(),
+                ..Description::default()
+            },
+        })
+    }
+}
