@@ -99,7 +99,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         app.insert_resource(Transport::paused());
     } else {
         app.world_mut().resource_scope(|world, mut ahead: Mut<FastForward>| {
-            ahead.begin(world.resource::<Simulations>(), &mut notices)
+            ahead.begin(world.resource::<Simulations>(), &mut notices);
         });
     }
     if let Some(PresentationOptions { list, kiosk, screen, windowed, notes }) = show {

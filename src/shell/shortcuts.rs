@@ -123,8 +123,7 @@ pub(crate) fn send_commands(
         Res<CommandTable>,
     ),
     mut down: Local<HeldKeys>,
-    mut steps: ResMut<NavigationInput>,
-    mut commands: MessageWriter<AppCommand>,
+    (mut steps, mut commands): (ResMut<NavigationInput>, MessageWriter<AppCommand>),
 ) {
     if lost.read().next().is_some() {
         // Without the focus, key releases are not received.

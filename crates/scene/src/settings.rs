@@ -350,7 +350,7 @@ mod tests {
         for damage in ["", "(set", "\u{0}"] {
             fs::write(&path, damage).expect("it is writable");
             let error = SettingsFile::load(&path).expect_err("it is damaged");
-            assert!(error.to_string().contains("settings.ron: it holds no settings"), "{error}");
+            assert!(error.to_string().contains("settings.ron: does not contain settings"), "{error}");
         }
     }
 

@@ -1,5 +1,5 @@
 //! USGS digital elevation models (`.dem`): text in records of 1024 bytes, by profiles from south to north (Standards for Digital Elevation
-//! Models, 1998).
+//! Models, edition of 1998).
 
 use std::path::Path;
 
