@@ -24,7 +24,7 @@ use crate::{
     log,
     world::{
         AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, Draft, FastForward, History, Jobs, LessonState,
-        Level, Notices, Preferences, Presentation, Revision, RiverOverlay, Simulations, Transport, Workspace,
+        Level, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport, Workspace,
     },
 };
 use thalweg_scene::{
@@ -189,14 +189,15 @@ fn cover_screen(
 fn keep_going(
     transport: Res<Transport>,
     (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<RiverOverlay>),
-    jobs: Res<Jobs>,
+    (jobs, restarts): (Res<Jobs>, Res<Restarts>),
     (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
     panels: Query<&Camera, With<PrimaryEguiContext>>,
     mut settings: ResMut<WinitSettings>,
     mut again: MessageWriter<RequestRedraw>,
 ) {
     let rivers_lag = simulations.between_ticks() && !channels.are_current(&simulations, *revision);
-    let runs = transport.playing || !simulations.is_displayable() || jobs.count() > 0 || rivers_lag;
+    let works = jobs.count() > 0 || restarts.is_active();
+    let runs = transport.playing || !simulations.is_displayable() || works || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;
     let draws = panels.iter().any(|camera| camera.is_active) || !simulations.is_displayable();
     let wait = if (runs || held) && !draws { FRAME } else { IDLE_INTERVAL };

@@ -172,10 +172,11 @@ pub(crate) fn send_commands(
                     continue;
                 }
                 let asked = before_a_room.as_ref().or(table.by_shortcut(modifiers, key));
-                let asked = asked.filter(|command| !presentation.is_kiosk() || command.suits_kiosk(&simulations));
+                let asked =
+                    asked.filter(|command| !presentation.is_kiosk() || command.is_allowed_in_kiosk(&simulations));
                 // The presenter's window accepts only these; the effect of all others appears in the main window.
-                let asked = asked.filter(|command| !elsewhere || command.suits_presenter());
-                if input.repeat && !asked.is_some_and(AppCommand::repeats) {
+                let asked = asked.filter(|command| !elsewhere || command.is_allowed_in_presenter());
+                if input.repeat && !asked.is_some_and(AppCommand::repeats_while_held) {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && *comparison == Comparison::Off && !elsewhere {

@@ -54,12 +54,12 @@ pub struct AppCommand(Arc<dyn ErasedAppCommand>);
 trait ErasedAppCommand: Any + Send + Sync + fmt::Debug {
     fn trigger(&self, world: &mut World);
     fn equals(&self, other: &dyn Any) -> bool;
-    fn needs_the_work(&self) -> bool;
+    fn requires_project(&self) -> bool;
     fn restarts(&self) -> bool;
-    fn follows_strokes(&self) -> bool;
-    fn suits_kiosk(&self, simulations: &Simulations) -> bool;
-    fn suits_presenter(&self) -> bool;
-    fn repeats(&self) -> bool;
+    fn flushes_strokes(&self) -> bool;
+    fn is_allowed_in_kiosk(&self, simulations: &Simulations) -> bool;
+    fn is_allowed_in_presenter(&self) -> bool;
+    fn repeats_while_held(&self) -> bool;
 }
 
 impl<C: AppCommandEvent> ErasedAppCommand for C {
@@ -71,7 +71,7 @@ impl<C: AppCommandEvent> ErasedAppCommand for C {
         other.downcast_ref() == Some(self)
     }
 
-    fn needs_the_work(&self) -> bool {
+    fn requires_project(&self) -> bool {
         AppCommandEvent::requires_project(self)
     }
 
@@ -79,19 +79,19 @@ impl<C: AppCommandEvent> ErasedAppCommand for C {
         AppCommandEvent::restarts(self)
     }
 
-    fn follows_strokes(&self) -> bool {
+    fn flushes_strokes(&self) -> bool {
         AppCommandEvent::flushes_strokes(self)
     }
 
-    fn suits_kiosk(&self, simulations: &Simulations) -> bool {
+    fn is_allowed_in_kiosk(&self, simulations: &Simulations) -> bool {
         AppCommandEvent::is_allowed_in_kiosk(self, simulations)
     }
 
-    fn suits_presenter(&self) -> bool {
+    fn is_allowed_in_presenter(&self) -> bool {
         AppCommandEvent::is_allowed_in_presenter(self)
     }
 
-    fn repeats(&self) -> bool {
+    fn repeats_while_held(&self) -> bool {
         AppCommandEvent::repeats_while_held(self)
     }
 }
@@ -104,23 +104,23 @@ impl AppCommand {
     }
 
     /// See [`AppCommandEvent::flushes_strokes`].
-    pub fn follows_strokes(&self) -> bool {
-        self.0.follows_strokes()
+    pub fn flushes_strokes(&self) -> bool {
+        self.0.flushes_strokes()
     }
 
     /// See [`AppCommandEvent::is_allowed_in_kiosk`].
-    pub fn suits_kiosk(&self, simulations: &Simulations) -> bool {
-        self.0.suits_kiosk(simulations)
+    pub fn is_allowed_in_kiosk(&self, simulations: &Simulations) -> bool {
+        self.0.is_allowed_in_kiosk(simulations)
     }
 
     /// See [`AppCommandEvent::is_allowed_in_presenter`].
-    pub fn suits_presenter(&self) -> bool {
-        self.0.suits_presenter()
+    pub fn is_allowed_in_presenter(&self) -> bool {
+        self.0.is_allowed_in_presenter()
     }
 
     /// See [`AppCommandEvent::repeats_while_held`].
-    pub fn repeats(&self) -> bool {
-        self.0.repeats()
+    pub fn repeats_while_held(&self) -> bool {
+        self.0.repeats_while_held()
     }
 }
 
@@ -163,15 +163,15 @@ pub(super) fn execute_commands(world: &mut World, mut asked: Local<MessageCursor
 
 fn execute_command(command: &AppCommand, world: &mut World) {
     let simulations = world.resource::<Simulations>();
-    if world.resource::<Presentation>().is_kiosk() && !command.suits_kiosk(simulations) {
+    if world.resource::<Presentation>().is_kiosk() && !command.is_allowed_in_kiosk(simulations) {
         return;
     }
-    if let Some(held) = world.resource::<Jobs>().locked.as_ref().filter(|_| command.0.needs_the_work()) {
+    if let Some(held) = world.resource::<Jobs>().locked.as_ref().filter(|_| command.0.requires_project()) {
         let text = format!("{}. Wait for it to finish, or cancel it.", held.description);
         world.resource_mut::<Notices>().notify(Level::Info, text);
         return;
     }
-    if command.0.needs_the_work()
+    if command.0.requires_project()
         && !command.0.restarts()
         && world.get_resource::<Restarts>().is_some_and(Restarts::is_active)
     {

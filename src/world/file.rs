@@ -161,7 +161,9 @@ fn handle_command(
             work.jobs.cancel_changes();
             work.notices.notify(Level::Info, "Job cancelled. Choose Quit again to close Thalweg.");
         }
-        FileCommand::Quit if document.unsaved(&work.history) => document.asks_to_save = true,
+        FileCommand::Quit if document.unsaved(&work.history) || work.restarts.is_active() => {
+            document.asks_to_save = true;
+        }
         FileCommand::Quit | FileCommand::QuitUnsaved => drop(leave.write(AppExit::Success)),
         FileCommand::QuitWhenSaved => document.answered(true),
         FileCommand::CancelQuit => document.answered(false),

@@ -8,7 +8,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, Level, Notices, Revision, Simulations, background::BackgroundTask};
+use super::{FileCommand, Level, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart};
 use thalweg_scene::{
     io::{Error, ImagePixels, JobProgress, output},
     settings::picture_folder,
@@ -63,12 +63,19 @@ struct RunningJob {
     kind: JobKind,
     fails: fn(&mut World),
     work: BackgroundTask<(), Result<Delivery, Error>>,
-    /// File of an autosave.
-    autosaves: Option<PathBuf>,
+    /// File that is saved, if the job is a save.
+    file: Option<PathBuf>,
 }
 
-/// Autosave that waits for the previous one of its file.
-type Autosave = Box<dyn FnOnce(&Path) -> Result<(), Error> + Send + Sync>;
+/// Function that saves a file.
+type Save = dyn FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync;
+
+/// Save that waits for the previous one of its file.
+struct PendingSave {
+    /// `true` if the result is reported, `false` if only errors are.
+    is_reported: bool,
+    save: Box<Save>,
+}
 
 /// Message after a panic of a background computation.
 pub(super) const PANICKED: &str = "The job failed because of a bug in Thalweg. A crash report is in the log folder.";
@@ -77,8 +84,8 @@ pub(super) const PANICKED: &str = "The job failed because of a bug in Thalweg. A
 #[derive(Resource, Default)]
 pub struct Jobs {
     running: Vec<RunningJob>,
-    /// Pending autosaves, by file.
-    autosaves: BTreeMap<PathBuf, Autosave>,
+    /// Pending saves, by file.
+    saves: BTreeMap<PathBuf, PendingSave>,
     /// The locked project, while a job derives a new state from it.
     pub(super) locked: Option<LockedProject>,
     /// `true` if the project could not be saved while the program exited.
@@ -100,7 +107,7 @@ pub(super) struct LockedProject {
 impl Jobs {
     /// Returns the number of unfinished jobs.
     pub fn count(&self) -> usize {
-        self.running.len()
+        self.running.len() + self.saves.len()
     }
 
     /// Returns an unused file name in the folder of screenshots.
@@ -157,50 +164,41 @@ impl Jobs {
                 Ok(delivery)
             }
         });
-        self.running.push(RunningJob { notice, progress, kind, fails, work, autosaves: None });
+        self.running.push(RunningJob { notice, progress, kind, fails, work, file: None });
     }
 
-    /// Saves a file of the user in the background, and reports the result.
+    /// Saves a file of the user in the background, and reports the result. While a file is being saved, only the last of several requests
+    /// is kept.
     pub fn save(
         &mut self,
         notices: &mut Notices,
         path: &Path,
-        save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + 'static,
+        save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync + 'static,
     ) {
-        let job = Job::new(JobKind::Independent, format!("Saving {}…", name(path)));
-        let path = path.to_owned();
-        self.start(notices, job, move |progress: &JobProgress| save(&path, progress).map(|()| path), notify_written);
+        self.saves.insert(path.to_owned(), PendingSave { is_reported: true, save: Box::new(save) });
+        self.start_saves(notices);
     }
 
-    /// Saves a file of the program itself in the background, and reports only errors. While a file is being saved, only the last of
-    /// several requests is kept.
+    /// Saves a file of the program itself in the same way, but reports only errors.
     pub(super) fn autosave(
         &mut self,
         path: &Path,
         save: impl FnOnce(&Path) -> Result<(), Error> + Send + Sync + 'static,
     ) {
-        self.autosaves.insert(path.to_owned(), Box::new(save));
+        let save = Box::new(move |path: &Path, _: &JobProgress| save(path));
+        self.saves.insert(path.to_owned(), PendingSave { is_reported: false, save });
     }
 
-    /// Starts pending autosaves whose files are not being saved.
-    fn start_autosaves(&mut self) {
-        let is_free = |path: &PathBuf| !self.running.iter().any(|job| job.autosaves.as_ref() == Some(path));
-        let due: Vec<_> = self.autosaves.extract_if(.., |path, _| is_free(path)).collect();
-        for (path, save) in due {
+    /// Starts pending saves whose files are not being saved.
+    fn start_saves(&mut self, notices: &mut Notices) {
+        let is_free = |path: &PathBuf| !self.running.iter().any(|job| job.file.as_ref() == Some(path));
+        let due: Vec<_> = self.saves.extract_if(.., |path, _| is_free(path)).collect();
+        for (path, PendingSave { is_reported, save }) in due {
+            let text = if is_reported { format!("Saving {}…", name(&path)) } else { String::new() };
             let target = path.clone();
-            let work = BackgroundTask::start((), move || {
-                save(&target)?;
-                let delivery: Delivery = Box::new(|_| {});
-                Ok(delivery)
-            });
-            self.running.push(RunningJob {
-                notice: None,
-                progress: JobProgress::default(),
-                kind: JobKind::Independent,
-                fails: |_| {},
-                work,
-                autosaves: Some(path),
-            });
+            let save = move |progress: &JobProgress| save(&target, progress).map(|()| is_reported.then_some(target));
+            self.start(notices, Job::new(JobKind::Independent, text), save, notify_saved);
+            self.running.last_mut().expect("it was just started").file = Some(path);
         }
     }
 
@@ -216,6 +214,12 @@ impl Jobs {
     }
 }
 
+fn notify_saved(In(path): In<Option<PathBuf>>, notices: ResMut<Notices>) {
+    if let Some(path) = path {
+        notify_written(In(path), notices);
+    }
+}
+
 /// Reports that a file was written, and offers to open its folder.
 pub(crate) fn notify_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -225,12 +229,13 @@ pub(crate) fn notify_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>
 /// Applies the output of finished jobs. Changes made meanwhile are kept.
 pub(super) fn apply_outputs(world: &mut World) {
     // Avoids triggering change detection in every frame. Jobs started here are taken in another frame.
+    if !world.resource::<Jobs>().saves.is_empty() {
+        world.resource_scope(|world, mut jobs: Mut<Jobs>| jobs.start_saves(&mut world.resource_mut::<Notices>()));
+    }
     let mut jobs = world.resource_mut::<Jobs>();
-    let jobs = jobs.bypass_change_detection();
-    jobs.start_autosaves();
-    let running = &mut jobs.running;
+    let running = &mut jobs.bypass_change_detection().running;
     let finished: Vec<RunningJob> = running.extract_if(.., |job| job.work.is_finished()).collect();
-    for RunningJob { notice, work, progress, kind, fails, .. } in finished {
+    for RunningJob { notice, work, progress, kind, fails, file } in finished {
         notice.into_iter().for_each(|notice| world.resource_mut::<Notices>().dismiss(notice));
         if kind == JobKind::Exclusive {
             restore_locked(world);
@@ -246,6 +251,9 @@ pub(super) fn apply_outputs(world: &mut World) {
                 continue;
             }
             Some(Ok(deliver)) => {
+                if file.is_none() && world.get_resource::<Restarts>().is_some_and(Restarts::is_active) {
+                    world.run_system_cached(restart::complete).expect("its parameters are there");
+                }
                 deliver(world);
                 continue;
             }
@@ -297,11 +305,15 @@ pub(super) fn name(path: &Path) -> String {
 }
 
 /// Completes files being written before the program exits. Errors go to standard error and the log, as the window is gone.
-pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
+pub(super) fn wait_before_exit(
+    mut leaving: MessageReader<AppExit>,
+    mut jobs: ResMut<Jobs>,
+    mut notices: ResMut<Notices>,
+) {
     if leaving.read().next().is_some() {
         jobs.cancel_changes();
         let mut failed = false;
-        while !(jobs.running.is_empty() && jobs.autosaves.is_empty()) {
+        while !(jobs.running.is_empty() && jobs.saves.is_empty()) {
             for job in jobs.running.drain(..) {
                 match job.work.join() {
                     Some(Ok(_)) => continue,
@@ -311,7 +323,7 @@ pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: Re
                 }
                 failed |= job.kind == JobKind::Save;
             }
-            jobs.start_autosaves();
+            jobs.start_saves(&mut notices);
         }
         jobs.failed = failed;
     }

@@ -226,7 +226,7 @@ fn simulations_with_map(
 impl ProjectParams<'_> {
     /// Replaces the current project.
     pub(super) fn replace(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
-        self.restarts.clear();
+        self.drop_restarts();
         self.history.replace(&mut self.simulations, label, |simulations| *simulations = new);
         self.history.begin_with(keyframes, &self.simulations);
         self.mark_started();

@@ -1,44 +1,55 @@
 //! Restarts: terrain is generated in the background and replaces the current terrain when complete.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bevy::prelude::*;
 
 use super::{EditCommand, Label, Level, ProjectParams, Simulations, background::BackgroundTask, jobs::PANICKED};
-use thalweg_scene::model::session::{Session, Start};
+use thalweg_scene::{
+    io::JobProgress,
+    model::session::{Session, Start},
+};
 use thalweg_sim::params::Value;
 
-/// Callback that changes the parameters of a session, given its index, before its terrain is generated, and returns its seed.
-type RestartChange = Arc<dyn Fn(usize, &mut Session) -> u64 + Send + Sync>;
+/// Callback that changes the parameters of a session and returns its seed, given its index and the seed of the selected simulation.
+type RestartChange = Arc<dyn Fn(usize, &mut Session, u64) -> u64 + Send + Sync>;
+
+/// Time after which the generation of terrain is announced.
+const ANNOUNCED_AFTER: Duration = Duration::from_millis(300);
 
 /// Restart of all simulations.
 struct Restart {
     label: Label,
     change: RestartChange,
-    /// Changed terrain parameter, if any.
-    parameter: Option<TerrainParameter>,
-}
-
-/// Change of a terrain parameter.
-struct TerrainParameter {
-    name: &'static str,
-    value: Value,
+    /// Control whose last position matters: a parameter of the terrain, "seed" or "size".
+    control: Option<&'static str>,
+    /// New value of a terrain parameter, if one changes.
+    value: Option<Value>,
     /// `true` if the change belongs to the same undo step as the previous one.
     continues: bool,
+}
+
+/// Restart whose terrain is being generated.
+struct Generation {
+    restart: Restart,
+    /// Seed of the selected simulation before the restart.
+    seed: u64,
 }
 
 /// Restarts that are requested but not complete.
 #[derive(Resource, Default)]
 pub struct Restarts {
     queued: VecDeque<Restart>,
-    running: Option<BackgroundTask<Restart, Vec<Start>>>,
+    running: Option<BackgroundTask<Generation, Vec<Start>>>,
+    /// Notification about the running generation.
+    notice: Option<u64>,
 }
 
 impl Restarts {
     /// Returns the names and values of terrain parameters that the terrain does not have yet. Later ones override earlier ones.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        let all = self.running.iter().map(|running| &running.request).chain(&self.queued);
-        all.filter_map(|restart| restart.parameter.as_ref()).map(|change| (change.name, &change.value))
+        let all = self.running.iter().map(|running| &running.request.restart).chain(&self.queued);
+        all.filter_map(|restart| restart.control.zip(restart.value.as_ref()))
     }
 
     /// Returns `true` while terrain is being generated.
@@ -46,21 +57,17 @@ impl Restarts {
         self.running.is_some() || !self.queued.is_empty()
     }
 
-    /// Drops all restarts, as their simulations were replaced.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    fn request(&mut self, restart: Restart) {
-        // While a slider is dragged, only its last position matters.
-        if let (Some(Restart { parameter: Some(before), .. }), Some(after)) = (self.queued.back(), &restart.parameter)
-            && before.name == after.name
+    fn request(&mut self, mut restart: Restart) {
+        let running = self.running.as_ref().map(|running| &running.request.restart);
+        let last = self.queued.back().or(running);
+        if last
+            .is_some_and(|last| last.control == restart.control && last.value.is_some() && last.value == restart.value)
         {
-            let continues = before.continues;
-            self.queued.pop_back();
-            let parameter = restart.parameter.map(|parameter| TerrainParameter { continues, ..parameter });
-            self.queued.push_back(Restart { parameter, ..restart });
             return;
+        }
+        // While a control is dragged, only its last position matters.
+        if restart.control.is_some() && self.queued.back().is_some_and(|before| before.control == restart.control) {
+            restart.continues = self.queued.pop_back().is_some_and(|before| before.continues);
         }
         self.queued.push_back(restart);
     }
@@ -72,9 +79,13 @@ pub(super) fn advance(mut work: ProjectParams) {
         work.apply_restart();
     }
     work.generate_next();
+    let is_slow = |running: &BackgroundTask<_, _>| running.elapsed() > ANNOUNCED_AFTER;
+    if work.restarts.notice.is_none() && work.restarts.running.as_ref().is_some_and(is_slow) {
+        work.restarts.notice = Some(work.notices.notify_progress("Generating terrain…", JobProgress::default()));
+    }
 }
 
-/// Completes all restarts, for commands that need their terrain.
+/// Completes all restarts, for commands and jobs that need their terrain.
 pub(super) fn complete(mut work: ProjectParams) {
     while work.restarts.is_active() {
         work.generate_next();
@@ -83,37 +94,42 @@ pub(super) fn complete(mut work: ProjectParams) {
 }
 
 impl ProjectParams<'_> {
-    /// Restarts all simulations, each with the seed that `change` returns for its old one.
-    pub(super) fn restart(&mut self, label: Label, change: impl Fn(&mut Session, u64) -> u64 + Send + Sync + 'static) {
-        self.notices.retract(EditCommand::Undo);
-        let wanted = self.bytes(|session| {
-            change(session, session.simulation.seed());
-        });
-        if !self.has_room(wanted) {
-            return;
-        }
-        let change = Arc::new(move |_, session: &mut Session| change(session, session.simulation.seed()));
-        self.restarts.request(Restart { label, change, parameter: None });
+    /// Restarts all simulations, each with the seed that `change` returns for its old one and that of the selected simulation. Requests of
+    /// the same `control` replace each other.
+    pub(super) fn restart(
+        &mut self,
+        label: Label,
+        control: Option<&'static str>,
+        change: impl Fn(&mut Session, u64, u64) -> u64 + Send + Sync + 'static,
+    ) {
+        let change =
+            Arc::new(move |_, session: &mut Session, selected| change(session, session.simulation.seed(), selected));
+        self.restarts.request(Restart { label, change, control, value: None, continues: false });
     }
 
     /// Restarts all simulations with a changed terrain parameter.
     pub(super) fn set_terrain(&mut self, name: &'static str, value: &Value) {
         let group = "terrain";
-        let wanted = self.bytes(|session| session.write(group, name, value));
-        if !self.has_room(wanted) {
-            return;
-        }
         let selected = self.varies_between_tiles(group, name).then_some(self.simulations.selected_index());
         let label = Label::parameter(&self.simulations, group, name, value);
-        let parameter = TerrainParameter { name, value: value.clone(), continues: self.history.continues_drag() };
-        let value = value.clone();
-        let change = move |index, session: &mut Session| {
-            if selected.is_none_or(|selected| selected == index) {
-                session.write(group, name, &value);
+        let continues = self.history.continues_drag();
+        let change = {
+            let value = value.clone();
+            move |index, session: &mut Session, _| {
+                if selected.is_none_or(|selected| selected == index) {
+                    session.write(group, name, &value);
+                }
+                session.simulation.seed()
             }
-            session.simulation.seed()
         };
-        self.restarts.request(Restart { label, change: Arc::new(change), parameter: Some(parameter) });
+        let value = Some(value.clone());
+        self.restarts.request(Restart { label, change: Arc::new(change), control: Some(name), value, continues });
+    }
+
+    /// Drops all restarts, as their simulations are replaced.
+    pub(super) fn drop_restarts(&mut self) {
+        let dropped = std::mem::take(&mut *self.restarts);
+        dropped.notice.into_iter().for_each(|notice| self.notices.dismiss(notice));
     }
 
     /// Starts generating the terrain of the next restart, unless one is being generated.
@@ -122,50 +138,53 @@ impl ProjectParams<'_> {
             return;
         }
         let Some(restart) = self.restarts.queued.pop_front() else { return };
-        let mut sessions: Vec<Session> = Vec::new();
-        for session in self.simulations.all_mut() {
+        let seed = self.simulations.selected().simulation.seed();
+        // Recording what was sculpted changes nothing that is displayed.
+        let sessions = self.simulations.bypass_change_detection().all_mut().iter_mut().enumerate();
+        let changed = sessions.map(|(index, session)| {
             session.record_sculpted_start();
-            sessions.push(session.without_simulation());
+            let mut changed = session.without_simulation();
+            let seed = (restart.change)(index, &mut changed, seed);
+            (changed, seed)
+        });
+        let changed: Vec<(Session, u64)> = changed.collect();
+        if !self.has_room(changed.iter().map(|(session, _)| session.bytes()).sum()) {
+            return;
         }
-        let change = Arc::clone(&restart.change);
-        self.restarts.running = Some(BackgroundTask::start(restart, move || {
-            let start = |(index, session): (usize, &mut Session)| {
-                let seed = change(index, session);
-                session.start(seed)
-            };
-            sessions.iter_mut().enumerate().map(start).collect()
+        self.restarts.running = Some(BackgroundTask::start(Generation { restart, seed }, move || {
+            changed.iter().map(|(session, seed)| session.start(*seed)).collect()
         }));
     }
 
     /// Replaces the terrain with the one that is being generated. Blocks until it is complete.
     fn apply_restart(&mut self) {
-        let Some((restart, starts)) = self.restarts.running.take().map(BackgroundTask::finish) else { return };
+        self.restarts.notice.take().into_iter().for_each(|notice| self.notices.dismiss(notice));
+        let Some((Generation { restart, seed }, starts)) = self.restarts.running.take().map(BackgroundTask::finish)
+        else {
+            return;
+        };
         let Some(starts) = starts else {
             self.notices.notify(Level::Error, PANICKED);
             return;
         };
-        let Restart { label, change, parameter } = restart;
+        let Restart { label, change, value, continues, .. } = restart;
         let ticks = self.simulations.ticks();
         let replace = |simulations: &mut Simulations| {
             for ((index, session), start) in simulations.all_mut().iter_mut().enumerate().zip(starts) {
-                change(index, session);
+                change(index, session, seed);
                 session.restart_from(start);
             }
         };
-        match parameter {
-            None => {
-                self.history.replace(&mut self.simulations, label, replace);
-                if ticks > 0 {
-                    self.offer_undo(format!("Restarted. Undo restores the previous {ticks} ticks."));
-                }
-            }
-            Some(TerrainParameter { continues, .. }) => {
-                if self.history.replace_by_parameter(&mut self.simulations, label, continues, replace) {
-                    self.notices.retract(EditCommand::Undo);
-                    if ticks > 0 {
-                        self.offer_undo(format!("New terrain. Undo restores the previous {ticks} ticks."));
-                    }
-                }
+        let begins = if value.is_some() {
+            self.history.replace_by_parameter(&mut self.simulations, label, continues, replace)
+        } else {
+            self.history.replace(&mut self.simulations, label, replace);
+            true
+        };
+        if begins {
+            self.notices.retract(EditCommand::Undo);
+            if ticks > 0 {
+                self.offer_undo(format!("Restarted. Undo restores the previous {ticks} ticks."));
             }
         }
         self.mark_started();

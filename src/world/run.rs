@@ -102,24 +102,24 @@ fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz:
             work.transport.due = 0.0;
         }
         SimulationCommand::SetSpeed(speed) => work.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
-        SimulationCommand::Restart => work.restart(Label::Restart, |_, seed| seed),
-        SimulationCommand::RestartUnshaped => work.restart(Label::RestartWithoutSculpting, |session, seed| {
+        SimulationCommand::Restart => work.restart(Label::Restart, None, |_, seed, _| seed),
+        SimulationCommand::RestartUnshaped => work.restart(Label::RestartWithoutSculpting, None, |session, seed, _| {
             session.discard_sculpted_start();
             seed
         }),
         SimulationCommand::NewSeed => {
             let count = work.simulations.all().len() as u64;
-            work.restart(Label::NewSeed, move |_, seed| seed.wrapping_add(count));
+            work.restart(Label::NewSeed, None, move |_, seed, _| seed.wrapping_add(count));
         }
         SimulationCommand::SetSeed(seed) => {
+            // Simulations side by side keep the differences of their seeds.
             let seed = *seed;
-            // The seeds of simulations side by side keep their differences.
-            let chosen = work.simulations.selected().simulation.seed();
-            work.restart(Label::Seed, move |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
+            let change = move |_: &mut Session, own: u64, selected| seed.wrapping_add(own.wrapping_sub(selected));
+            work.restart(Label::Seed, Some("seed"), change);
         }
         SimulationCommand::SetSize(side) => {
             let side = *side;
-            work.restart(Label::Size, move |session, seed| {
+            work.restart(Label::Size, Some("size"), move |session, seed, _| {
                 session.resize(side);
                 seed
             });

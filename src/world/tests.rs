@@ -171,6 +171,32 @@ fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
 }
 
 #[test]
+fn the_last_of_several_seeds_counts_and_a_map_that_arrives_meanwhile_finds_new_terrain() {
+    let mut app = app();
+    app.update();
+    for seed in [20, 30, 40] {
+        send(&mut app, SimulationCommand::SetSeed(seed));
+    }
+    app.update();
+    send(&mut app, SimulationCommand::SetSeed(50));
+    update_until_restarted(&mut app);
+    let session = |app: &App| app.world().resource::<Simulations>().selected().clone();
+    assert_eq!(session(&app).simulation.seed(), 50);
+    assert!(app.world().resource::<History>().done().len() <= 2, "each position of a slider became a step");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("rain.png");
+    send(&mut app, FileCommand::SaveMap("height", path.clone()));
+    app.update();
+    until_done(&mut app);
+    send(&mut app, FileCommand::Load(Layer::Rain, path, Options::default()));
+    send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)));
+    until_done(&mut app);
+    update_until_restarted(&mut app);
+    let session = session(&app);
+    assert_eq!((session.terrain.relief, session.maps.contains_key(&Layer::Rain)), (50.0, true));
+}
+
+#[test]
 fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     let mut app = app();
     send(&mut app, SimulationCommand::Step(3));

@@ -9,7 +9,7 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use crate::world::{
     AppCommand, BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, Deadline, EditCommand, History, Label,
-    Level, ModifierKeys, Notices, PointerOverView, Revision, Simulations, Transport,
+    Level, ModifierKeys, Notices, PointerOverView, Restarts, Revision, Simulations, Transport,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
@@ -191,6 +191,7 @@ pub(super) struct StrokeParams<'w> {
     notices: ResMut<'w, Notices>,
     transport: ResMut<'w, Transport>,
     deadline: Res<'w, Deadline>,
+    restarts: Res<'w, Restarts>,
     over_view: Res<'w, PointerOverView>,
 }
 
@@ -219,7 +220,7 @@ pub(super) fn process_touches(
 ) {
     let hand = hand.bypass_change_detection();
     hand.drop_ended(&sculpted.history);
-    let at_once = commands.read().filter(|command| command.follows_strokes()).count() > 0;
+    let at_once = commands.read().filter(|command| command.flushes_strokes()).count() > 0;
     touches.read().for_each(|touch| hand.queue_touch(*touch, &mut sculpted, &mut asked));
     if let Some((place, over)) = hand.rain
         && water_flows(&sculpted.simulations)
@@ -345,7 +346,8 @@ impl Strokes {
     /// Executes queued steps: between ticks until the frame's time is used up, or all of them if `at_once`, for a command that
     /// depends on them.
     fn execute_queue(&mut self, sculpted: &mut StrokeParams, at_once: bool) {
-        if self.waiting.is_empty() {
+        // Terrain that is being generated will replace the present one.
+        if self.waiting.is_empty() || sculpted.restarts.is_active() && !at_once {
             return;
         }
         if at_once {

@@ -162,7 +162,7 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
     wait_for(&mut app, 1);
     let simulations = app.world().resource::<Simulations>();
     assert!(shown(&app).is_kiosk());
-    let allows = |command: AppCommand| command.suits_kiosk(simulations);
+    let allows = |command: AppCommand| command.is_allowed_in_kiosk(simulations);
     let set = |group: &str, name| EditCommand::Set(group.into(), name, Value::Number(1.0)).into();
     assert!(allows(SimulationCommand::TogglePlay.into()) && allows(CameraCommand::FrameAll.into()));
     assert!(allows(set("droplets", "entrainment")) && !allows(set("droplets", "per_tick")));
