@@ -87,7 +87,7 @@ fn run(sessions: &mut [Session], ticks: u64, stopped: &dyn Fn() -> bool) -> Resu
     Ok(!stopped())
 }
 
-/// CaptionImage at the bottom of a frame, as premultiplied RGBA pixels.
+/// Caption at the bottom of a frame, as premultiplied RGBA pixels.
 struct CaptionImage(Vec<u8>);
 
 impl CaptionImage {

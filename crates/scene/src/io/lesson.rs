@@ -12,7 +12,7 @@
 //! ```
 //! > Hint: shown on request.
 //!
-//! PresentedFrame when the task is done.
+//! Shown when the task is done.
 //! ## For the teacher
 //! ````
 
