@@ -227,7 +227,15 @@ impl Header {
         loop {
             let (start, end) = word_at(at);
             let word = &text[start..end];
-            if word.is_empty() || number(word).is_some() {
+            // The names of some keys are also words for a missing value: such a key has a line with one value.
+            let is_key = || {
+                let line = &text[start..line_end(start)];
+                let words = line.split(|byte| is_space(*byte)).filter(|word| !word.is_empty()).count();
+                let begins = text[..start].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+                header.nodata.is_none() && words == 2 && begins.is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
+            };
+            let names_nodata = || [&b"nodata"[..], b"null"].contains(&&*word.to_ascii_lowercase()) && is_key();
+            if word.is_empty() || number(word).is_some() && !names_nodata() {
                 break;
             }
             if matches!(word[0], b'#' | b';' | b'!' | b'/') {
@@ -475,6 +483,8 @@ mod tests {
             "ncols 3\nnrows 2\nxllcorner 500,0\nyllcorner 40,0\ncellsize 8,0\n1,5 2,0 3,0\n4,0 5,0 6,0",
             "ncols 3\nnrows 2\nxllcorner 500\nyllcorner 40\nxcellsize 8\nycellsize 8\nnbits 32\nauthor A. B. Contour\n1.5 2 3 4 5 6",
             "north: 56\nsouth: 40\neast: 524\nwest: 500\nrows: 2\ncols: 3\nnull: *\n1.5 2 3\n4 5 6",
+            "ncols 3\nnrows 2\nxllcorner 500\nyllcorner 40\ncellsize 8\nNODATA -9999\n1.5 2 3\n4 5 6",
+            "ncols 3\nnrows 2\nNODATA -9999\nxllcorner 500\nyllcorner 40\ncellsize 8\n1.5 2 3\n4 5 6",
             "DSAA\n3 2\n504 520\n44 52\n1 6\n4 5 6\n1.5 2 3",
         ] {
             let read = read_text(text).expect(text);

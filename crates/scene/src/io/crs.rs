@@ -139,13 +139,15 @@ impl Crs {
             None if text.is_empty() => Self::Unknown,
             None => match authority(text) {
                 Some(_) => Self::Wkt(text.to_owned()),
+                // A code would lose the vertical system.
+                None if vertical_unit(text).is_some() => Self::Wkt(text.to_owned()),
                 // The text of ESRI has no code.
                 None => matching_code(text).map_or_else(|| Self::Wkt(text.to_owned()), Self::Epsg),
             },
         }
     }
 
-    /// Creates a system from the key directory of a GeoTIFF and its tags of numbers and text.
+    /// Returns the keys in the directory of a GeoTIFF, with their values in its tags of numbers and text.
     pub(super) fn of_keys(directory: &[u16], numbers: &[f64], text: &str) -> Vec<(u16, GeoKey)> {
         let (entries, _) = directory.get(4..).unwrap_or_default().as_chunks();
         let value = |&[key, tag, count, value]: &[u16; 4]| {
@@ -207,16 +209,12 @@ impl Crs {
         match self {
             Self::Unknown => None,
             Self::Epsg(code) => lookup_epsg(*code)?.vertical_crs().map(|crs| crs.linear_unit_to_meter()),
-            Self::Wkt(text) => {
-                let stated =
-                    proj_wkt::parse_crs(text).ok().and_then(|crs| Some(crs.vertical_crs()?.linear_unit_to_meter()));
-                stated.or_else(|| unit_in(text, &["VERT_CS[", "VERTCRS[", "VERTICALCRS["]))
-            }
+            Self::Wkt(text) => vertical_unit(text),
             Self::GeoKeys(keys) => Self::vertical_of_keys(keys),
         }
     }
 
-    /// Creates a system from the keys of a GeoTIFF; `None` if they state none.
+    /// Creates a system from the keys of a GeoTIFF: `Unknown` if they state none.
     pub(super) fn of_geo_keys(keys: Vec<(u16, GeoKey)>) -> Self {
         let horizontal = |key: u16| key != RASTER_TYPE && key < VERTICAL_CRS;
         let keys: Vec<_> = keys.into_iter().filter(|(key, _)| horizontal(*key)).collect();
@@ -526,6 +524,12 @@ fn matching_code(text: &str) -> Option<u32> {
     let usual = [32601..=32660, 32701..=32760, 25828..=25838, 26901..=26923, WGS_84..=WGS_84];
     let is_same = |code: &u32| lookup_epsg(*code).is_some_and(|crs| crs.semantically_equivalent(&wanted));
     usual.into_iter().flatten().chain(2000..=32766).find(is_same)
+}
+
+/// Returns the unit of the vertical part of well-known text, in metres, if it has one. The text of ESRI appends it to the horizontal part.
+fn vertical_unit(text: &str) -> Option<f64> {
+    let stated = proj_wkt::parse_crs(text).ok().and_then(|crs| Some(crs.vertical_crs()?.linear_unit_to_meter()));
+    stated.or_else(|| unit_in(text, &["VERT_CS[", "VERTCRS[", "VERTICALCRS[", "VERTCS["]))
 }
 
 /// Returns the factor of the unit that is a part of the first of these nodes of well-known text, or of its axes, as in WKT 2.

@@ -1,4 +1,4 @@
-//! (Georeference)TIFF: reads a band of numbers of any type, layout and lossless compression; writes 32-bit floats with GeoTIFF 1.1 tags (OGC
+//! GeoTIFF: reads a band of numbers of any type, layout and lossless compression; writes 32-bit floats with GeoTIFF 1.1 tags (OGC
 //! 19-008r4).
 
 mod codec;

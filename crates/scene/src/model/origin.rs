@@ -111,6 +111,19 @@ impl RawKind {
     }
 }
 
+impl RawCells {
+    /// Checks that there are numbers of this kind and size.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn check(self) -> Result<(), String> {
+        match self.kind {
+            RawKind::Unsigned(1 | 2 | 4 | 8) | RawKind::Signed(1 | 2 | 4 | 8) | RawKind::Float(2 | 4 | 8) => Ok(()),
+            kind => Err(format!("raw cells of {} bytes are not supported", kind.size())),
+        }
+    }
+}
+
 impl fmt::Display for RawCells {
     /// Writes the name that [`FromStr`] parses: `u16le`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

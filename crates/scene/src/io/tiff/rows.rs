@@ -1,4 +1,4 @@
-//! BandRows of samples from the strips or tiles of a TIFF.
+//! Rows of samples from the strips or tiles of a TIFF.
 
 use std::io::{Error, ErrorKind, Result};
 
@@ -8,6 +8,9 @@ use super::{
     codec,
     directory::{Directory, TiffFile},
 };
+
+/// Compression with a predictor: LZW, Deflate, LZMA and Zstandard. Any other ignores its tag.
+const PREDICTED: [u64; 5] = [5, 8, 32946, 34925, 50000];
 
 /// Layout of an image: everything that is needed to find and decode its samples.
 pub(super) struct TiffImage {
@@ -37,7 +40,7 @@ pub(super) struct TiffImage {
     lerc_compression: u64,
 }
 
-/// SampleFormat of a sample.
+/// Format of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SampleFormat {
     Unsigned,
@@ -89,16 +92,17 @@ impl TiffImage {
         if chunk.contains(&0) {
             return Err(missing("tile size"));
         }
+        let compression = integer(259).unwrap_or(1);
         Ok(Self {
             width,
             height,
             bits: bits as usize,
             samples: samples as usize,
             format,
-            compression: integer(259).unwrap_or(1),
+            compression,
             photometric: integer(262),
             planar: integer(284) == Some(2) && samples > 1,
-            predictor: integer(317).unwrap_or(1),
+            predictor: integer(317).filter(|_| PREDICTED.contains(&compression)).unwrap_or(1),
             reversed: integer(266) == Some(2),
             chunk,
             is_tiled: tile.is_some(),
@@ -235,7 +239,10 @@ impl TiffImage {
             let first = index * self.bits;
             let last = (first + self.bits - 1) / 8;
             let bytes = row.get(first / 8..=last)?;
-            let all = bytes.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+            let add = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
+            // As GDAL writes them, the three bytes of a sample of 24 bits are reversed in a big-endian file.
+            let all =
+                if big_endian && self.bits == 24 { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) };
             let behind = bytes.len() * 8 - first % 8 - self.bits;
             (all >> behind) as u64 & (u64::MAX >> (64 - self.bits))
         };

@@ -77,7 +77,7 @@ impl Sample {
         self.tag(tag, 2, [text.as_bytes(), &[0]].concat())
     }
 
-    /// RasterMetadata of cells of 30 m.
+    /// Georeference of cells of 30 m.
     fn placed(&mut self) -> &mut Self {
         self.doubles(PIXEL_SCALE, &[30.0, 30.0, 0.0]).doubles(TIE_POINTS, &[0.0, 0.0, 0.0, 5e5, 4e6, 0.0])
     }
@@ -181,6 +181,7 @@ fn cells_of_any_type_are_the_same_heights() {
         ("64 bits", Sample::new(false, 64, 1, le(|cell| u64::from(cell).to_le_bytes().to_vec()))),
         ("24 bits", Sample::new(false, 24, 1, le(|cell| u32::from(cell).to_be_bytes()[1..].to_vec()))),
         ("signed 64", Sample::new(false, 64, 2, le(|cell| i64::from(cell).to_le_bytes().to_vec()))),
+        ("24 bits, big-endian", Sample::new(true, 24, 1, le(|cell| u32::from(cell).to_le_bytes()[..3].to_vec()))),
         ("floats", Sample::floats(|_, cell| cell)),
         ("doubles", Sample::new(false, 64, 3, le(|cell| f64::from(cell).to_le_bytes().to_vec()))),
         ("halves", Sample::new(false, 16, 3, le(|cell| half::f16::from_f32(cell.into()).to_le_bytes().to_vec()))),
@@ -216,7 +217,12 @@ fn tags_that_say_nothing_about_heights_change_nothing() {
         let before = std::iter::once(0).chain(row.iter().copied()).zip(row).map(|(a, b)| b.wrapping_sub(a));
         before.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
     };
-    differences.shorts(317, &[2]).strip = rows.chunks(SIZE.0).flat_map(row).collect();
+    let mut deflate = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    let cells: Vec<u8> = rows.chunks(SIZE.0).flat_map(row).collect();
+    std::io::Write::write_all(&mut deflate, &cells).expect("memory is writable");
+    differences.shorts(317, &[2]).shorts(259, &[8]).strip = deflate.finish().expect("memory is writable");
+    let mut no_differences = Sample::plain();
+    no_differences.shorts(317, &[2]);
     for (name, sample) in [
         ("white is 0", white),
         ("no interpretation", no_interpretation),
@@ -225,6 +231,7 @@ fn tags_that_say_nothing_about_heights_change_nothing() {
         ("order of bits", order),
         ("runs", runs),
         ("differences", differences),
+        ("no differences", no_differences),
     ] {
         assert!(is_plain(&sample.read()), "{name}");
     }
@@ -251,6 +258,7 @@ fn heights_in_other_units_become_metres() {
         (metadata(&(item("scale", "0.5") + &item("offset", "-100"))), 0.5, -100.0),
         (metadata(&(item("scale", "0.1") + &item("offset", "10") + &item("unittype", "ft"))), 0.1 * foot, 10.0 * foot),
         (metadata(r#"<Item name="SCALE" sample="1" role="scale">7</Item>"#), 1.0, 0.0),
+        (metadata(r#"<Item name="SCALE">7</Item><Item name="offset" sample="0">8</Item>"#), 1.0, 0.0),
     ] {
         let mut sample = Sample::plain();
         sample.placed().text(METADATA, &text);
