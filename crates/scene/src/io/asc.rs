@@ -349,6 +349,10 @@ impl Header {
                     let (rows, columns) = int(inside).zip(int(inside + 4)).ok_or_else(cut)?;
                     let numbers: Option<Vec<f64>> = (0..8).map(|index| double(inside + 8 + 8 * index)).collect();
                     let numbers = numbers.ok_or_else(cut)?;
+                    if numbers[6] != 0.0 {
+                        let wrong = format!("rotated by {}°, which is not supported", numbers[6]);
+                        return Err(Error::input(path, wrong, "resample it to a grid without rotation"));
+                    }
                     let [west, south, wide, tall] = [numbers[0], numbers[1], numbers[2], numbers[3]];
                     let east = west + wide * (f64::from(columns) - 1.0);
                     let north = south + tall * (f64::from(rows) - 1.0);
@@ -375,7 +379,10 @@ impl Header {
         binary: Option<Binary>,
         length: usize,
     ) -> Self {
-        let cell = [(east - west) / (columns as f64 - 1.0).max(1.0), (north - south) / (rows as f64 - 1.0).max(1.0)];
+        let [wide, tall] =
+            [(east - west) / (columns as f64 - 1.0).max(1.0), (north - south) / (rows as f64 - 1.0).max(1.0)];
+        // A single column or row has no width of its own.
+        let cell = [if columns == 1 { tall } else { wide }, if rows == 1 { wide } else { tall }];
         Self {
             columns,
             rows,

@@ -79,7 +79,8 @@ impl Recogniser {
         let beside = numbers.iter().zip(numbers.iter().skip(1));
         for (first, second) in beside.chain(numbers.iter().zip(&self.last_row)) {
             let is_continuous = (first - second).abs() < 1 << 15;
-            let wraps = (first % 256 - second % 256).abs() > 100 && first / 256 != second / 256;
+            let wraps =
+                (first % 256 - second % 256).abs() > 100 && first / 256 != second / 256 && (first - second).abs() < 256;
             self.pairs += 1;
             self.continuous += u64::from(is_continuous);
             self.wraps += u64::from(is_continuous && wraps);
@@ -137,7 +138,8 @@ mod tests {
         let grey = |x: usize, y: usize| [((hill(x, y) - 500.0) / 4.0) as u8; 3];
         let gradient = |x: usize, y: usize| [1, (4 * y) as u8, (4 * x) as u8];
         let noise = |x: usize, y: usize| [(x * 37 + y * 101) as u8, (x * 91 + y * 57) as u8, (x * 17 + y * 31) as u8];
-        for picture in [&grey as &dyn Fn(usize, usize) -> [u8; 3], &gradient, &noise] {
+        let regions = |x: usize, _: usize| if x < 32 { [0, 50, 0] } else { [0, 0, 200] };
+        for picture in [&grey as &dyn Fn(usize, usize) -> [u8; 3], &gradient, &noise, &regions] {
             assert_eq!(recognised(picture), Encoding::Grey);
         }
     }

@@ -229,6 +229,37 @@ impl Crs {
         if stated && !local { Self::GeoKeys(keys) } else { Self::Unknown }
     }
 
+    /// Returns its horizontal part: heights are converted to metres on reading, so a vertical unit does not apply to them any more.
+    pub(super) fn horizontal(&self) -> Self {
+        let part_of = |text: &str| horizontal_part(text).map(str::to_owned);
+        match self {
+            Self::Epsg(code) => {
+                let crs = lookup_epsg(*code).filter(|crs| crs.vertical_crs().is_some());
+                let code = crs.and_then(|crs| crs.horizontal_crs()).map(|crs| crs.epsg()).filter(|code| *code != 0);
+                code.map_or_else(|| self.clone(), Self::Epsg)
+            }
+            Self::Wkt(text) => part_of(text).map_or_else(|| self.clone(), |text| Self::of_text(&text)),
+            Self::GeoKeys(keys) => {
+                let part = |(key, value): &(u16, GeoKey)| match value {
+                    GeoKey::Text(text) => {
+                        let part = text.strip_prefix(TEXT_CITATION).and_then(part_of);
+                        let text = part.map_or_else(|| text.clone(), |part| format!("{TEXT_CITATION}{part}"));
+                        (*key, GeoKey::Text(text))
+                    }
+                    GeoKey::Code(code) if *key == PROJECTED_CRS || *key == GEODETIC_CRS => {
+                        match Self::Epsg((*code).into()).horizontal() {
+                            Self::Epsg(part) => (*key, GeoKey::Code(u16::try_from(part).unwrap_or(*code))),
+                            _ => (*key, value.clone()),
+                        }
+                    }
+                    value => (*key, value.clone()),
+                };
+                Self::GeoKeys(keys.iter().map(part).collect())
+            }
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
     /// Returns the unit of its coordinates.
     pub(super) fn unit(&self) -> Unit {
         let defined = || match self.definition() {
@@ -524,6 +555,40 @@ fn matching_code(text: &str) -> Option<u32> {
     let usual = [32601..=32660, 32701..=32760, 25828..=25838, 26901..=26923, WGS_84..=WGS_84];
     let is_same = |code: &u32| lookup_epsg(*code).is_some_and(|crs| crs.semantically_equivalent(&wanted));
     usual.into_iter().flatten().chain(2000..=32766).find(is_same)
+}
+
+/// Returns the horizontal part of well-known text that has a vertical part, else `None`.
+fn horizontal_part(text: &str) -> Option<&str> {
+    const HORIZONTAL: [&str; 7] =
+        ["PROJCS", "PROJCRS", "PROJECTEDCRS", "GEOGCS", "GEOGCRS", "GEODCRS", "GEOGRAPHICCRS"];
+    const VERTICAL: [&str; 4] = ["VERT_CS", "VERTCRS", "VERTICALCRS", "VERTCS"];
+    let (mut quoted, mut depth, mut has_vertical) = (false, 0_usize, false);
+    // Depth and position of the first horizontal node, and its text once it is closed.
+    let (mut start, mut part) = (None, None);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '[' | '(' => {
+                let before = text[..at].trim_end();
+                let name = before.rsplit(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()?;
+                let is_any = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
+                has_vertical |= is_any(&VERTICAL);
+                if start.is_none() && is_any(&HORIZONTAL) {
+                    start = Some((depth, before.len() - name.len()));
+                }
+                depth += 1;
+            }
+            ']' | ')' => {
+                depth = depth.checked_sub(1)?;
+                if let Some((_, from)) = start.filter(|(outer, _)| *outer == depth && part.is_none()) {
+                    part = text.get(from..=at);
+                }
+            }
+            _ => {}
+        }
+    }
+    part.filter(|_| has_vertical)
 }
 
 /// Returns the unit of the vertical part of well-known text, in metres, if it has one. The text of ESRI appends it to the horizontal part.

@@ -183,7 +183,7 @@ impl Description {
         let (west, north) = (x.min(x + wide * width), y.max(y + tall * height));
         let cell = [wide.abs(), tall.abs()];
         let mut geo =
-            Georeference { west, north, width: cell[0] * width, height: cell[1] * height, crs: self.crs.clone() };
+            Georeference { west, north, width: cell[0] * width, height: cell[1] * height, crs: self.crs.horizontal() };
         let mut guessed = false;
         if geo.crs == Crs::Unknown && in_degrees(&geo, cell) {
             (geo.crs, guessed) = (Crs::Epsg(WGS_84), true);

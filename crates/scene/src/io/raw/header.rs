@@ -212,13 +212,25 @@ impl BandHeader {
             _ => BandOrder::Sequential,
         };
         // Name, column and row of a tie point (counted from 1 at corners), its coordinates, and the cell size.
-        let map = text("map info").map(|map| {
-            map.split(',').map(str::trim).skip(1).map_while(|word| word.parse::<f64>().ok()).collect::<Vec<_>>()
-        });
-        let affine = map.and_then(|map| {
-            let &[column, row, x, y, wide, tall, ..] = &map[..] else { return None };
-            Some([x - (column - 1.0) * wide, wide, 0.0, y + (row - 1.0) * tall, 0.0, -tall])
-        });
+        let words: Vec<&str> = text("map info").map(|map| map.split(',').map(str::trim).collect()).unwrap_or_default();
+        let map: Vec<f64> = words.iter().skip(1).map_while(|word| word.parse().ok()).collect();
+        let affine = if let &[column, row, x, y, wide, tall, ..] = &map[..] {
+            let rotation = words.iter().find_map(|word| word.strip_prefix("rotation=")?.trim().parse::<f64>().ok());
+            let (sine, cosine) = rotation.unwrap_or(0.0).to_radians().sin_cos();
+            let [wide, shear_x, shear_y, tall] = [wide * cosine, -wide * sine, -tall * sine, -tall * cosine];
+            let (column, row) = (column - 1.0, row - 1.0);
+            Some([x - column * wide - row * shear_x, wide, shear_x, y - column * shear_y - row * tall, shear_y, tall])
+        } else {
+            None
+        };
+        // The zone and its hemisphere follow the cell size.
+        let utm = match words[..] {
+            ["UTM", _, _, _, _, _, _, zone, hemisphere, "WGS-84", ..] => {
+                let first = if hemisphere.eq_ignore_ascii_case("south") { 32700 } else { 32600 };
+                zone.parse::<u32>().ok().filter(|zone| (1..=60).contains(zone)).map(|zone| Crs::Epsg(first + zone))
+            }
+            _ => None,
+        };
         Ok(Self {
             columns: need("samples")?,
             rows: need("lines")?,
@@ -231,7 +243,7 @@ impl BandHeader {
             band_gap: 0,
             description: Description {
                 affine,
-                crs: text("coordinate system string").map_or(Crs::Unknown, |text| Crs::of_text(text)),
+                crs: text("coordinate system string").map(|text| Crs::of_text(text)).or(utm).unwrap_or_default(),
                 nodata: text("data ignore value").cloned(),
                 ..Description::default()
             },

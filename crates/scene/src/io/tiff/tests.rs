@@ -219,7 +219,7 @@ fn tags_that_say_nothing_about_heights_change_nothing() {
     };
     let mut deflate = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     let cells: Vec<u8> = rows.chunks(SIZE.0).flat_map(row).collect();
-    std::io::Write::write_all(&mut deflate, &cells).expect("memory is writable");
+    io::Write::write_all(&mut deflate, &cells).expect("memory is writable");
     differences.shorts(317, &[2]).shorts(259, &[8]).strip = deflate.finish().expect("memory is writable");
     let mut no_differences = Sample::plain();
     no_differences.shorts(317, &[2]);
@@ -400,6 +400,16 @@ fn files_beside_a_raster_describe_it() {
                       PARAMETER[\"false_northing\",0],UNIT[\"US survey foot\",0.3048006096012192]]";
     let map = beside(&[("map.tfw", "100\n0\n0\n-100\n1000050\n599950"), ("map.prj", projection)], Sample::plain());
     assert!((map.cell_size - 30.48006).abs() < 1e-4, "{} {:?}", map.cell_size, map.warnings);
+    let plain = map;
+    let vertical = "VERTCS[\"NAVD88_height_(ftUS)\",VDATUM[\"North_American_Vertical_Datum_1988\"],PARAMETER[\"Vertical_Shift\",0.0],\
+                    PARAMETER[\"Direction\",1.0],UNIT[\"Foot_US\",0.3048006096012192]]";
+    let compound = format!("COMPD_CS[\"both\",{projection},{}]", vertical.replace("VERTCS", "VERT_CS"));
+    for text in [format!("{projection},{vertical}"), compound] {
+        let map = beside(&[("map.tfw", "100\n0\n0\n-100\n1000050\n599950"), ("map.prj", &text)], Sample::plain());
+        assert!((map.heights[1] - 103.0 * 1200.0 / 3937.0).abs() < 1e-3, "{text}");
+        // The heights are in metres now.
+        assert_eq!(map.geo, plain.geo);
+    }
 }
 
 #[test]
