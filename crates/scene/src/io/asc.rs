@@ -540,6 +540,12 @@ mod tests {
     }
 
     #[test]
+    fn a_single_column_of_surfer_runs_from_the_south() {
+        let column = read_text("DSAA\n1 3\n500 500\n40 60\n1 3\n1 2 3").expect("it is a grid");
+        assert_eq!((column.cells.to_vec(), column.cell_size), (vec![3.0, 2.0, 1.0], 10.0));
+    }
+
+    #[test]
     fn what_is_no_grid_is_refused_with_the_reason() {
         let cases = [
             ("", "header missing"),

@@ -253,6 +253,8 @@ mod tests {
             assert_eq!(name.parse::<RawCells>().map(|kind| kind.to_string()).as_deref(), Ok(name));
         }
         assert_eq!("I16".parse::<RawCells>().map(|kind| kind.to_string()).as_deref(), Ok("i16le"));
+        let size = |size| RawCells { kind: RawKind::Signed(size), big_endian: false }.check().is_ok();
+        assert_eq!([0, 1, 2, 3, 4, 8, 9].map(size), [false, true, true, false, true, true, false]);
         assert!("u24".parse::<RawCells>().is_err() && "".parse::<RawCells>().is_err());
     }
 }

@@ -495,3 +495,18 @@ fn the_coordinate_reference_system_comes_back() {
         assert_eq!(round(&sample), (Some(name.to_owned()), Some(name.to_owned())));
     }
 }
+
+#[test]
+fn names_of_reference_systems_need_not_fit_into_tags() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("map.tif");
+    for name in ["Gauß".to_owned(), "long".repeat(20_000)] {
+        let crs = Crs::Wkt(format!("PROJCS[\"{name}\",UNIT[\"foot\",0.3048]]"));
+        let geo = Georeference { west: 5e5, north: 4e6, width: 200.0, height: 200.0, crs };
+        let place = RasterMetadata { geo: Some(&geo), ..RasterMetadata::local(30.48) };
+        let grid = Grid::from_fn(2, 2, |x, y| (x + y) as f32);
+        write_tiff(&path, &grid, place).unwrap_or_else(|error| panic!("{error}"));
+        let map = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert!((map.cell_size - 30.48).abs() < 1e-4, "{}", map.cell_size);
+    }
+}
