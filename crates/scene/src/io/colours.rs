@@ -60,12 +60,14 @@ pub(super) struct Recogniser {
     pairs: u64,
     continuous: u64,
     wraps: u64,
+    /// Wraps between numbers that differ by less than a step of green. Terrarium has few: there, such a step is only a metre.
+    near_wraps: u64,
     last_row: Vec<i64>,
 }
 
 impl Default for Recogniser {
     fn default() -> Self {
-        Self { red: [u8::MAX, 0], pairs: 0, continuous: 0, wraps: 0, last_row: Vec::new() }
+        Self { red: [u8::MAX, 0], pairs: 0, continuous: 0, wraps: 0, near_wraps: 0, last_row: Vec::new() }
     }
 }
 
@@ -79,23 +81,23 @@ impl Recogniser {
         let beside = numbers.iter().zip(numbers.iter().skip(1));
         for (first, second) in beside.chain(numbers.iter().zip(&self.last_row)) {
             let is_continuous = (first - second).abs() < 1 << 15;
-            let wraps =
-                (first % 256 - second % 256).abs() > 100 && first / 256 != second / 256 && (first - second).abs() < 256;
+            let wraps = (first % 256 - second % 256).abs() > 100 && first / 256 != second / 256;
             self.pairs += 1;
             self.continuous += u64::from(is_continuous);
             self.wraps += u64::from(is_continuous && wraps);
+            self.near_wraps += u64::from(wraps && (first - second).abs() < 256);
         }
         self.last_row = numbers;
     }
 
     /// Returns the encoding of the rows.
     pub(super) fn finish(self) -> Encoding {
-        let Self { red: [least, most], pairs, continuous, wraps, last_row: _ } = self;
+        let Self { red: [least, most], pairs, continuous, wraps, near_wraps, last_row: _ } = self;
         if pairs == 0 || continuous * 100 < pairs * 98 || wraps * 500 < pairs {
             return Encoding::Grey;
         }
         match (least, most) {
-            (_, ..=3) => Encoding::Mapbox,
+            (_, ..=3) if near_wraps * 500 >= pairs => Encoding::Mapbox,
             // From -9000 m to 9500 m.
             (92.., ..=166) => Encoding::Terrarium,
             _ => Encoding::Grey,
