@@ -227,7 +227,15 @@ impl Header {
         loop {
             let (start, end) = word_at(at);
             let word = &text[start..end];
-            if word.is_empty() || number(word).is_some() {
+            // The names of some keys are also words for a missing value: such a key has a line with one value.
+            let is_key = || {
+                let line = &text[start..line_end(start)];
+                let words = line.split(|byte| is_space(*byte)).filter(|word| !word.is_empty()).count();
+                let begins = text[..start].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+                header.nodata.is_none() && words == 2 && begins.is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
+            };
+            let names_nodata = || [&b"nodata"[..], b"null"].contains(&&*word.to_ascii_lowercase()) && is_key();
+            if word.is_empty() || number(word).is_some() && !names_nodata() {
                 break;
             }
             if matches!(word[0], b'#' | b';' | b'!' | b'/') {
@@ -341,6 +349,10 @@ impl Header {
                     let (rows, columns) = int(inside).zip(int(inside + 4)).ok_or_else(cut)?;
                     let numbers: Option<Vec<f64>> = (0..8).map(|index| double(inside + 8 + 8 * index)).collect();
                     let numbers = numbers.ok_or_else(cut)?;
+                    if numbers[6] != 0.0 {
+                        let wrong = format!("rotated by {}°, which is not supported", numbers[6]);
+                        return Err(Error::input(path, wrong, "resample it to a grid without rotation"));
+                    }
                     let [west, south, wide, tall] = [numbers[0], numbers[1], numbers[2], numbers[3]];
                     let east = west + wide * (f64::from(columns) - 1.0);
                     let north = south + tall * (f64::from(rows) - 1.0);
@@ -367,7 +379,10 @@ impl Header {
         binary: Option<Binary>,
         length: usize,
     ) -> Self {
-        let cell = [(east - west) / (columns as f64 - 1.0).max(1.0), (north - south) / (rows as f64 - 1.0).max(1.0)];
+        let [wide, tall] =
+            [(east - west) / (columns as f64 - 1.0).max(1.0), (north - south) / (rows as f64 - 1.0).max(1.0)];
+        // A single column or row has no width of its own.
+        let cell = [if columns == 1 { tall } else { wide }, if rows == 1 { wide } else { tall }];
         Self {
             columns,
             rows,
@@ -475,6 +490,8 @@ mod tests {
             "ncols 3\nnrows 2\nxllcorner 500,0\nyllcorner 40,0\ncellsize 8,0\n1,5 2,0 3,0\n4,0 5,0 6,0",
             "ncols 3\nnrows 2\nxllcorner 500\nyllcorner 40\nxcellsize 8\nycellsize 8\nnbits 32\nauthor A. B. Contour\n1.5 2 3 4 5 6",
             "north: 56\nsouth: 40\neast: 524\nwest: 500\nrows: 2\ncols: 3\nnull: *\n1.5 2 3\n4 5 6",
+            "ncols 3\nnrows 2\nxllcorner 500\nyllcorner 40\ncellsize 8\nNODATA -9999\n1.5 2 3\n4 5 6",
+            "ncols 3\nnrows 2\nNODATA -9999\nxllcorner 500\nyllcorner 40\ncellsize 8\n1.5 2 3\n4 5 6",
             "DSAA\n3 2\n504 520\n44 52\n1 6\n4 5 6\n1.5 2 3",
         ] {
             let read = read_text(text).expect(text);
@@ -520,6 +537,12 @@ mod tests {
         std::fs::write(&path, bytes.concat()).expect("it is writable");
         let grid = read(&path, &ReadConstraints::anything()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((grid.cells.at(1, 0), grid.cells.at(2, 1), grid.geo.expect("a place").north), (2.0, 6.0, 56.0));
+    }
+
+    #[test]
+    fn a_single_column_of_surfer_runs_from_the_south() {
+        let column = read_text("DSAA\n1 3\n500 500\n40 60\n1 3\n1 2 3").expect("it is a grid");
+        assert_eq!((column.cells.to_vec(), column.cell_size), (vec![3.0, 2.0, 1.0], 10.0));
     }
 
     #[test]

@@ -60,12 +60,14 @@ pub(super) struct Recogniser {
     pairs: u64,
     continuous: u64,
     wraps: u64,
+    /// Wraps between numbers that differ by less than a step of green. Terrarium has few: there, such a step is only a metre.
+    near_wraps: u64,
     last_row: Vec<i64>,
 }
 
 impl Default for Recogniser {
     fn default() -> Self {
-        Self { red: [u8::MAX, 0], pairs: 0, continuous: 0, wraps: 0, last_row: Vec::new() }
+        Self { red: [u8::MAX, 0], pairs: 0, continuous: 0, wraps: 0, near_wraps: 0, last_row: Vec::new() }
     }
 }
 
@@ -83,18 +85,19 @@ impl Recogniser {
             self.pairs += 1;
             self.continuous += u64::from(is_continuous);
             self.wraps += u64::from(is_continuous && wraps);
+            self.near_wraps += u64::from(wraps && (first - second).abs() < 256);
         }
         self.last_row = numbers;
     }
 
     /// Returns the encoding of the rows.
     pub(super) fn finish(self) -> Encoding {
-        let Self { red: [least, most], pairs, continuous, wraps, last_row: _ } = self;
+        let Self { red: [least, most], pairs, continuous, wraps, near_wraps, last_row: _ } = self;
         if pairs == 0 || continuous * 100 < pairs * 98 || wraps * 500 < pairs {
             return Encoding::Grey;
         }
         match (least, most) {
-            (_, ..=3) => Encoding::Mapbox,
+            (_, ..=3) if near_wraps * 500 >= pairs => Encoding::Mapbox,
             // From -9000 m to 9500 m.
             (92.., ..=166) => Encoding::Terrarium,
             _ => Encoding::Grey,
@@ -137,7 +140,8 @@ mod tests {
         let grey = |x: usize, y: usize| [((hill(x, y) - 500.0) / 4.0) as u8; 3];
         let gradient = |x: usize, y: usize| [1, (4 * y) as u8, (4 * x) as u8];
         let noise = |x: usize, y: usize| [(x * 37 + y * 101) as u8, (x * 91 + y * 57) as u8, (x * 17 + y * 31) as u8];
-        for picture in [&grey as &dyn Fn(usize, usize) -> [u8; 3], &gradient, &noise] {
+        let regions = |x: usize, _: usize| if x < 32 { [0, 50, 0] } else { [0, 0, 200] };
+        for picture in [&grey as &dyn Fn(usize, usize) -> [u8; 3], &gradient, &noise, &regions] {
             assert_eq!(recognised(picture), Encoding::Grey);
         }
     }

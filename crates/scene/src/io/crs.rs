@@ -139,13 +139,15 @@ impl Crs {
             None if text.is_empty() => Self::Unknown,
             None => match authority(text) {
                 Some(_) => Self::Wkt(text.to_owned()),
+                // A code would lose the vertical system.
+                None if vertical_unit(text).is_some() => Self::Wkt(text.to_owned()),
                 // The text of ESRI has no code.
                 None => matching_code(text).map_or_else(|| Self::Wkt(text.to_owned()), Self::Epsg),
             },
         }
     }
 
-    /// Creates a system from the key directory of a GeoTIFF and its tags of numbers and text.
+    /// Returns the keys in the directory of a GeoTIFF, with their values in its tags of numbers and text.
     pub(super) fn of_keys(directory: &[u16], numbers: &[f64], text: &str) -> Vec<(u16, GeoKey)> {
         let (entries, _) = directory.get(4..).unwrap_or_default().as_chunks();
         let value = |&[key, tag, count, value]: &[u16; 4]| {
@@ -207,16 +209,12 @@ impl Crs {
         match self {
             Self::Unknown => None,
             Self::Epsg(code) => lookup_epsg(*code)?.vertical_crs().map(|crs| crs.linear_unit_to_meter()),
-            Self::Wkt(text) => {
-                let stated =
-                    proj_wkt::parse_crs(text).ok().and_then(|crs| Some(crs.vertical_crs()?.linear_unit_to_meter()));
-                stated.or_else(|| unit_in(text, &["VERT_CS[", "VERTCRS[", "VERTICALCRS["]))
-            }
+            Self::Wkt(text) => vertical_unit(text),
             Self::GeoKeys(keys) => Self::vertical_of_keys(keys),
         }
     }
 
-    /// Creates a system from the keys of a GeoTIFF; `None` if they state none.
+    /// Creates a system from the keys of a GeoTIFF: `Unknown` if they state none.
     pub(super) fn of_geo_keys(keys: Vec<(u16, GeoKey)>) -> Self {
         let horizontal = |key: u16| key != RASTER_TYPE && key < VERTICAL_CRS;
         let keys: Vec<_> = keys.into_iter().filter(|(key, _)| horizontal(*key)).collect();
@@ -229,6 +227,37 @@ impl Crs {
                 .all(|(key, value)| *key == MODEL_TYPE || (*key, value) == (LINEAR_UNITS, &GeoKey::Code(METRES)));
         let stated = model == Some(GEOGRAPHIC) || keys.iter().any(|(key, _)| states.contains(key));
         if stated && !local { Self::GeoKeys(keys) } else { Self::Unknown }
+    }
+
+    /// Returns its horizontal part: heights are converted to metres on reading, so a vertical unit does not apply to them any more.
+    pub(super) fn horizontal(&self) -> Self {
+        let part_of = |text: &str| horizontal_part(text).map(str::to_owned);
+        match self {
+            Self::Epsg(code) => {
+                let crs = lookup_epsg(*code).filter(|crs| crs.vertical_crs().is_some());
+                let code = crs.and_then(|crs| crs.horizontal_crs()).map(|crs| crs.epsg()).filter(|code| *code != 0);
+                code.map_or_else(|| self.clone(), Self::Epsg)
+            }
+            Self::Wkt(text) => part_of(text).map_or_else(|| self.clone(), |text| Self::of_text(&text)),
+            Self::GeoKeys(keys) => {
+                let part = |(key, value): &(u16, GeoKey)| match value {
+                    GeoKey::Text(text) => {
+                        let part = text.strip_prefix(TEXT_CITATION).and_then(part_of);
+                        let text = part.map_or_else(|| text.clone(), |part| format!("{TEXT_CITATION}{part}"));
+                        (*key, GeoKey::Text(text))
+                    }
+                    GeoKey::Code(code) if *key == PROJECTED_CRS || *key == GEODETIC_CRS => {
+                        match Self::Epsg((*code).into()).horizontal() {
+                            Self::Epsg(part) => (*key, GeoKey::Code(u16::try_from(part).unwrap_or(*code))),
+                            _ => (*key, value.clone()),
+                        }
+                    }
+                    value => (*key, value.clone()),
+                };
+                Self::GeoKeys(keys.iter().map(part).collect())
+            }
+            Self::Unknown => Self::Unknown,
+        }
     }
 
     /// Returns the unit of its coordinates.
@@ -526,6 +555,46 @@ fn matching_code(text: &str) -> Option<u32> {
     let usual = [32601..=32660, 32701..=32760, 25828..=25838, 26901..=26923, WGS_84..=WGS_84];
     let is_same = |code: &u32| lookup_epsg(*code).is_some_and(|crs| crs.semantically_equivalent(&wanted));
     usual.into_iter().flatten().chain(2000..=32766).find(is_same)
+}
+
+/// Returns the horizontal part of well-known text that has a vertical part, else `None`.
+fn horizontal_part(text: &str) -> Option<&str> {
+    const HORIZONTAL: [&str; 7] =
+        ["PROJCS", "PROJCRS", "PROJECTEDCRS", "GEOGCS", "GEOGCRS", "GEODCRS", "GEOGRAPHICCRS"];
+    const VERTICAL: [&str; 4] = ["VERT_CS", "VERTCRS", "VERTICALCRS", "VERTCS"];
+    let (mut quoted, mut depth, mut has_vertical) = (false, 0_usize, false);
+    // Depth and position of the first horizontal node, and its text once it is closed.
+    let (mut start, mut part) = (None, None);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '[' | '(' => {
+                let before = text[..at].trim_end();
+                let name = before.rsplit(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()?;
+                let is_any = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
+                has_vertical |= is_any(&VERTICAL);
+                if start.is_none() && is_any(&HORIZONTAL) {
+                    start = Some((depth, before.len() - name.len()));
+                }
+                depth += 1;
+            }
+            ']' | ')' => {
+                depth = depth.checked_sub(1)?;
+                if let Some((_, from)) = start.filter(|(outer, _)| *outer == depth && part.is_none()) {
+                    part = text.get(from..=at);
+                }
+            }
+            _ => {}
+        }
+    }
+    part.filter(|_| has_vertical)
+}
+
+/// Returns the unit of the vertical part of well-known text, in metres, if it has one. The text of ESRI appends it to the horizontal part.
+fn vertical_unit(text: &str) -> Option<f64> {
+    let stated = proj_wkt::parse_crs(text).ok().and_then(|crs| Some(crs.vertical_crs()?.linear_unit_to_meter()));
+    stated.or_else(|| unit_in(text, &["VERT_CS[", "VERTCRS[", "VERTICALCRS[", "VERTCS["]))
 }
 
 /// Returns the factor of the unit that is a part of the first of these nodes of well-known text, or of its axes, as in WKT 2.

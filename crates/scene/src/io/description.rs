@@ -128,8 +128,8 @@ impl Description {
         for item in document.root_element().children().filter(|item| item.has_tag_name("Item")) {
             let of_band = item.attribute("sample").is_none_or(|text| text.parse() == Ok(sample));
             let (Some(text), true) = (item.text().map(str::trim), of_band) else { continue };
-            let name = item.attribute("role").or(item.attribute("name")).unwrap_or_default();
-            match name.to_ascii_lowercase().as_str() {
+            // As in GDAL, only the role has a meaning: an item of any name may belong to the user.
+            match item.attribute("role").unwrap_or_default().to_ascii_lowercase().as_str() {
                 "scale" => self.scale = text.parse().ok(),
                 "offset" => self.offset = text.parse().ok(),
                 "unittype" => self.unit = Some(text.to_owned()),
@@ -183,7 +183,7 @@ impl Description {
         let (west, north) = (x.min(x + wide * width), y.max(y + tall * height));
         let cell = [wide.abs(), tall.abs()];
         let mut geo =
-            Georeference { west, north, width: cell[0] * width, height: cell[1] * height, crs: self.crs.clone() };
+            Georeference { west, north, width: cell[0] * width, height: cell[1] * height, crs: self.crs.horizontal() };
         let mut guessed = false;
         if geo.crs == Crs::Unknown && in_degrees(&geo, cell) {
             (geo.crs, guessed) = (Crs::Epsg(WGS_84), true);
@@ -336,6 +336,9 @@ impl CellSize {
     }
 }
 
+/// Maximum length of a number in text, in bytes.
+const LONGEST_NUMBER: usize = 64;
+
 /// Returns the number at the beginning of a text, as C reads it: `-9999.0 m`, `1.#QNAN`, `-inf`.
 pub(super) fn number_prefix(text: &str) -> Option<f64> {
     let text = text.trim_start();
@@ -349,5 +352,5 @@ pub(super) fn number_prefix(text: &str) -> Option<f64> {
     }
     let numeric = |letter: char| letter.is_ascii_digit() || matches!(letter, '+' | '-' | '.' | 'e' | 'E');
     let end = text.find(|letter| !numeric(letter)).unwrap_or(text.len());
-    (1..=end).rev().find_map(|end| text[..end].parse().ok())
+    (1..=end.min(LONGEST_NUMBER)).rev().find_map(|end| text[..end].parse().ok())
 }

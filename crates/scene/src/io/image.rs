@@ -9,7 +9,7 @@ use super::{
     colours::Recogniser,
     description::Description,
     input::open,
-    raster::{Raster, RasterLayout, ReadConstraints},
+    raster::{Purpose, Raster, RasterLayout, ReadConstraints},
 };
 use crate::model::origin::Encoding;
 
@@ -59,7 +59,8 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints, format: ImageFormat)
     let asked = expected.options.encoding;
     let encoding = asked.unwrap_or_else(|| {
         let mut recogniser = Recogniser::default();
-        if channels > 2 && !is_wide {
+        // Layers are not heights.
+        if channels > 2 && !is_wide && matches!(expected.purpose, Purpose::Heights) {
             for row in samples.chunks_exact(size.0 * channels) {
                 let row: Vec<u8> = row.iter().map(|sample| *sample as u8).collect();
                 recogniser.push(&row, channels);

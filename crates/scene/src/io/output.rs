@@ -149,6 +149,13 @@ impl OutputSet {
                 self.made.clear();
             }
         }
+        // The projection of a replaced grid would be that of the new one; a shapefile of this name has the same projection file.
+        for grid in targets.iter().filter(|target| target.extension().is_some_and(|extension| extension == "asc")) {
+            let projection = grid.with_extension("prj");
+            if !targets.contains(&projection) && !grid.with_extension("shp").exists() {
+                remove(&projection)?;
+            }
+        }
         flush(&self.folder)?;
         Ok(targets)
     }
@@ -318,6 +325,25 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn the_projection_of_a_replaced_grid_is_removed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let projection = folder.path().join("hills.prj");
+        let publish = |names: &[&str]| {
+            let set = OutputSet::new(folder.path()).expect("it is writable");
+            for name in names {
+                set.write(name, |path| write(path, b"text")).expect("it is writable");
+            }
+            set.publish(None).expect("it is writable");
+            projection.exists()
+        };
+        assert!(publish(&["hills.asc", "hills.prj"]));
+        assert!(publish(&["hills.png"]));
+        assert!(!publish(&["hills.asc"]));
+        assert!(publish(&["hills.shp", "hills.prj"]));
+        assert!(publish(&["hills.asc"]));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
     embedded,
     input::open,
     output,
-    raster::{Raster, RasterLayout, ReadConstraints, quantised},
+    raster::{Purpose, Raster, RasterLayout, ReadConstraints, quantised},
 };
 use crate::model::origin::Encoding;
 use thalweg_sim::core::grid::Grid;
@@ -77,7 +77,8 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let encoding = match asked {
         _ if channels < 3 => Encoding::Grey,
         Some(encoding) => encoding,
-        None if is_wide => Encoding::Grey,
+        // Layers are not heights.
+        None if is_wide || matches!(expected.purpose, Purpose::Layer(_)) => Encoding::Grey,
         None => {
             expected.budget.request(path, whole as u64)?;
             let mut recogniser = Recogniser::default();

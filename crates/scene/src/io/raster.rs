@@ -139,7 +139,7 @@ struct NodataRule {
     sentinels: bool,
 }
 
-/// RawStatistics of the raw values of a map.
+/// Statistics of the raw values of a map.
 #[derive(Clone, Copy, Debug)]
 struct RawStatistics {
     missing: usize,
@@ -203,7 +203,7 @@ impl RasterRows<'_> {
     }
 }
 
-/// RasterPlacement of a map of one size in another: resampled with square cells, then padded to the right and to the bottom.
+/// Placement of a map of one size in another: resampled with square cells, then padded to the right and to the bottom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Resizing {
     /// Columns and rows of the resampled map.
@@ -499,7 +499,12 @@ impl ReadConstraints {
                 Some(format!("heights are values × {scale} + {offset} {name}; converted to metres"))
             }
         };
-        Ok((Conversion { scale: scale * unit, offset: offset * unit }, sentence))
+        let conversion = Conversion { scale: scale * unit, offset: offset * unit };
+        if !conversion.scale.is_normal() || !conversion.offset.is_finite() {
+            let wrong = format!("values × {scale} + {offset}, in units of {unit} m, are no heights");
+            return Err(Error::input(path, wrong, "correct the scale, the offset and the unit that the file states"));
+        }
+        Ok((conversion, sentence))
     }
 
     /// Scales floats from 0 to 1 to the stated range of heights. A sidecar whose range is that of the values describes them.

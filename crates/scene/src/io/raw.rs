@@ -227,13 +227,16 @@ fn recognised(
         _ => return Ok(little),
     };
     let mut roughness = vec![0.0; candidates.len()];
+    // Smallest and largest value of each candidate.
+    let mut ranges = vec![[f64::INFINITY, f64::NEG_INFINITY]; candidates.len()];
     let every = (size.1 as u64).div_ceil(COMPARED_ROWS);
     for index in 0..(size.1 as u64 / every) {
         let row = RawLayout { first: cells.first + index * every * cells.row, ..cells };
         row.read(path, (size.0, 1), |_, bytes| {
             let width = usize::from(cells.kind.kind.size());
-            for (kind, roughness) in candidates.iter().zip(&mut roughness) {
+            for ((kind, roughness), range) in candidates.iter().zip(&mut roughness).zip(&mut ranges) {
                 let values = bytes.chunks(cells.next as usize).map(|cell| kind.value(&cell[..width]));
+                *range = values.clone().fold(*range, |[low, high], value| [low.min(value), high.max(value)]);
                 *roughness += match kind.kind {
                     RawKind::Float(_) => values.filter(|value| implausible(*value)).count() as f64,
                     _ => values.clone().zip(values.skip(1)).map(|(a, b)| (a - b).abs()).sum(),
@@ -244,13 +247,21 @@ fn recognised(
     }
     // Another type has to be clearly better.
     let count = (size.0 as u64 * (size.1 as u64 / every)) as f64;
-    let is_better = |other: f64| match little.kind {
-        RawKind::Float(_) => roughness[0] > 0.5 * count && other < 0.01 * count,
-        _ => other < 0.5 * roughness[0],
+    let best = match roughness[..] {
+        [first, other] if first > 0.5 * count && other < 0.01 * count => 1,
+        [first, signed, big, signed_big] => {
+            let little = if signed < 0.5 * first { 1 } else { 0 };
+            let big = if signed_big < 0.5 * big { 3 } else { 2 };
+            // With the other byte order, 8 bits in the upper byte of a cell are smooth only because their range is small.
+            let relative = |index: usize| roughness[index] / (ranges[index][1] - ranges[index][0]).max(1.0);
+            if relative(big) < 0.5 * relative(little) { big } else { little }
+        }
+        _ => 0,
     };
-    let best = (1..candidates.len()).filter(|index| is_better(roughness[*index]));
-    let best = best.min_by(|a, b| roughness[*a].total_cmp(&roughness[*b]));
-    let Some(best) = best.map(|best| candidates[best]) else { return Ok(little) };
+    if best == 0 {
+        return Ok(little);
+    }
+    let best = candidates[best];
     warnings.push(format!(
         "the cells look like {best} rather than {little}, and are read so; state their type with --raw-cells"
     ));
@@ -423,5 +434,11 @@ mod tests {
                 raster.cells.iter().zip(all()).map(|(a, b)| (f64::from(*a) - b.floor()).abs()).fold(0.0, f64::max);
             assert!(worst < 0.01 && raster.warnings.len() == warnings, "{name}: {worst} {:?}", raster.warnings);
         }
+        let upper = put("j.r16", all().flat_map(|value| [0, (value / 256.0) as u8]).collect());
+        assert!(upper.cells.iter().zip(all()).all(|(a, b)| (f64::from(*a) - (b / 256.0).floor() * 256.0).abs() < 0.01));
+        // A shallow sea.
+        let sea = |value: f64| ((value - 30000.0) / 1000.0) as i16;
+        let low = put("k.r16", all().flat_map(|value| sea(value).to_le_bytes()).collect());
+        assert!(low.warnings.iter().any(|warning| warning.contains("look like i16le")), "{:?}", low.warnings);
     }
 }

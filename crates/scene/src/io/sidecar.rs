@@ -43,6 +43,8 @@ impl Sidecar {
     /// Parses a sidecar. JSON without any of its fields belongs to another program and is ignored with a warning, as are unknown fields.
     fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         const FIELDS: &str = "width, height, cell_size_m, min_m, max_m, map_width, map_height, cells_hash";
+        /// Fields that no other program has.
+        const OWN: [&str; 6] = ["cell_size_m", "min_m", "max_m", "map_width", "map_height", "cells_hash"];
         let refuse = |wrong: String| {
             Err(Error::input(
                 path,
@@ -73,7 +75,7 @@ impl Sidecar {
                 _ if value.is_null() => Ok(None),
                 // A side of 64.0 cells is one of 64.
                 Some(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e9 => Ok(Some(number as usize)),
-                _ => Err(format!("{name} is {value}, expected a positive integer")),
+                _ => Err(format!("{name} is {value}, expected a whole number")),
             };
             let length = || match number {
                 _ if value.is_null() => Ok(None),
@@ -98,7 +100,8 @@ impl Sidecar {
                 }
             };
             if let Err(wrong) = set {
-                return refuse(wrong);
+                // Other programs have a width and a height too.
+                return if fields.keys().any(|name| OWN.contains(&name.as_str())) { refuse(wrong) } else { foreign() };
             }
         }
         if known && unknown.len() == fields.len() {
@@ -224,8 +227,8 @@ mod tests {
         let cases = [
             ("", "EOF"),
             ("heights", "expected value"),
-            (r#"{"width": -4}"#, "width is -4, expected a positive integer"),
-            (r#"{"width": 4.5}"#, "width is 4.5, expected a positive integer"),
+            (r#"{"width": -4, "min_m": 0}"#, "width is -4, expected a whole number"),
+            (r#"{"width": 4.5, "min_m": 0}"#, "width is 4.5, expected a whole number"),
             (r#"{"min_m": []}"#, "min_m is [], expected a number"),
             (r#"{"cell_size_m": 0}"#, "cell_size_m is 0;"),
             (r#"{"max_m": 1e39}"#, "max_m is inf; a height must be between"),
@@ -245,7 +248,7 @@ mod tests {
             let sidecar = read(text).expect(text);
             assert_eq!((sidecar.width, sidecar.cell_size_m, sidecar.warnings.len()), (Some(64), Some(7.0), warnings));
         }
-        for text in ["[1, 2, 3]", r#"{"name": "another program"}"#, "7"] {
+        for text in ["[1, 2, 3]", r#"{"name": "another program"}"#, r#"{"width": "100px"}"#, "7"] {
             let sidecar = read(text).expect(text);
             assert!(sidecar.width.is_none() && sidecar.warnings[0].contains("is not a sidecar"), "{text}");
         }

@@ -1,4 +1,4 @@
-//! (Georeference)TIFF: reads a band of numbers of any type, layout and lossless compression; writes 32-bit floats with GeoTIFF 1.1 tags (OGC
+//! GeoTIFF: reads a band of numbers of any type, layout and lossless compression; writes 32-bit floats with GeoTIFF 1.1 tags (OGC
 //! 19-008r4).
 
 mod codec;
@@ -65,15 +65,21 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let band = band(path, expected, &image, &mut warnings)?;
 
     // Places of masks: path, index of the directory, and band.
-    let mut masks = Vec::new();
+    let (mut masks, mut mask_memory) = (Vec::new(), Vec::new());
     let alpha = image.extra.iter().position(|extra| matches!(extra, 1 | 2));
     let alpha = alpha.map(|at| image.samples.saturating_sub(image.extra.len()) + at);
-    masks.extend(alpha.filter(|alpha| *alpha != band).map(|alpha| (path.to_owned(), main, alpha)));
+    if let Some(alpha) = alpha.filter(|alpha| *alpha != band) {
+        masks.push((path.to_owned(), main, alpha));
+        mask_memory.push(image.memory());
+    }
     let has_size = |directory: &Directory, file: &TiffFile| {
         [256, 257].map(|tag| directory.integer(file, tag)) == [Some(size.0 as u64), Some(size.1 as u64)]
     };
     let internal = directories.iter().position(|directory| flags(directory) == MASK && has_size(directory, &file));
-    masks.extend(internal.map(|at| (path.to_owned(), at, 0)));
+    if let Some(at) = internal {
+        masks.push((path.to_owned(), at, 0));
+        mask_memory.push(TiffImage::of(&directories[at], &file).map_err(bad)?.memory());
+    }
     let external = appended(path, ".msk");
     if external.is_file() {
         let (file, directories) = self::directories(&external)?;
@@ -81,6 +87,8 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
             let right = format!("a mask of {} × {} cells is needed, or none", size.0, size.1);
             return Err(Error::input(&external, "its size differs from that of the raster", right));
         }
+        let mask = TiffImage::of(&directories[0], &file).map_err(|error| unusable(&external, &error))?;
+        mask_memory.push(mask.memory());
         masks.push((external, 0, 0));
     }
 
@@ -89,7 +97,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         samples: if image.format == SampleFormat::Float { Samples::Floats } else { Samples::Integers(image.limits()) },
         description: describe(&directories[main], &file, band),
         band: band + 1,
-        besides: image.memory().saturating_mul(1 + masks.len() as u64),
+        besides: mask_memory.into_iter().fold(image.memory(), u64::saturating_add),
         warnings,
     };
     expected.raster(path, layout, |rows| {
@@ -204,7 +212,15 @@ fn unusable(path: &Path, error: &io::Error) -> Error {
 pub fn write_tiff(path: &Path, grid: &Grid, place: RasterMetadata<'_>) -> Result<(), Error> {
     let (width, height) = (grid.width(), grid.height());
     let Georeference { west, north, width: wide, height: tall, crs } = place.extent(width, height);
-    let keys = crs.keys();
+    // Text of a GeoTIFF is ASCII, and its length a number of 16 bits.
+    let writable = |(key, value): (u16, GeoKey)| match value {
+        GeoKey::Text(text) => {
+            let text = text.replace(|letter: char| !letter.is_ascii(), "?");
+            (text.len() < usize::from(u16::MAX) / 4).then_some((key, GeoKey::Text(text)))
+        }
+        value => Some((key, value)),
+    };
+    let keys: Vec<_> = crs.keys().into_iter().filter_map(writable).collect();
     // Each entry is a key, tag location (0: none), number of values, and value or index.
     let (mut numbers, mut text) = (Vec::<f64>::new(), String::new());
     let mut directory = vec![1, 1, 0, keys.len() as u16];

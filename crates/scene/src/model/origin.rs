@@ -111,6 +111,19 @@ impl RawKind {
     }
 }
 
+impl RawCells {
+    /// Checks that there are numbers of this kind and size.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn check(self) -> Result<(), String> {
+        match self.kind {
+            RawKind::Unsigned(1 | 2 | 4 | 8) | RawKind::Signed(1 | 2 | 4 | 8) | RawKind::Float(2 | 4 | 8) => Ok(()),
+            kind => Err(format!("raw cells of {} bytes are not supported", kind.size())),
+        }
+    }
+}
+
 impl fmt::Display for RawCells {
     /// Writes the name that [`FromStr`] parses: `u16le`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,6 +253,8 @@ mod tests {
             assert_eq!(name.parse::<RawCells>().map(|kind| kind.to_string()).as_deref(), Ok(name));
         }
         assert_eq!("I16".parse::<RawCells>().map(|kind| kind.to_string()).as_deref(), Ok("i16le"));
+        let size = |size| RawCells { kind: RawKind::Signed(size), big_endian: false }.check().is_ok();
+        assert_eq!([0, 1, 2, 3, 4, 8, 9].map(size), [false, true, true, false, true, true, false]);
         assert!("u24".parse::<RawCells>().is_err() && "".parse::<RawCells>().is_err());
     }
 }

@@ -169,6 +169,7 @@ impl SavedRun {
     pub fn session(&self) -> Result<Session, String> {
         self.geo.as_ref().map_or(Ok(()), Georeference::check)?;
         self.pools.iter().try_for_each(Pool::check)?;
+        self.origin.raw.map_or(Ok(()), RawCells::check)?;
         let SavedOrigin {
             input,
             size,

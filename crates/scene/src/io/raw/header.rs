@@ -16,7 +16,11 @@ use crate::{
     model::origin::{Crs, RawCells, RawKind},
 };
 
+/// Keys of the value of cells without data.
+const NODATA: &[&str] = &["nodata_value", "nodata", "nodatavalue"];
 const NEEDED: &str = "a header states nrows, ncols, and the type and order of the cells";
+/// Largest position in a file that is plausible, in bytes.
+const MOST_BYTES: u64 = 1 << 48;
 
 /// Returns `true` if a raster has a header file.
 pub fn has_header(path: &Path) -> bool {
@@ -51,30 +55,35 @@ pub fn read_with_header(path: &Path, expected: &ReadConstraints, is_float: bool)
     let cell = u64::from(header.kind.kind.size());
     let (columns, rows, bands) = (size.0 as u64, size.1 as u64, header.bands);
     let mut cells = RawLayout::packed(header.kind, columns, 1);
+    // Sides and number of bands are limited, but lengths in the header are not. Sums saturate far beyond the maximum position.
+    let from_band = |distance: u64| header.skip.saturating_add(band.saturating_mul(distance));
     match header.order {
         BandOrder::Lines => {
             let line = header.band_row.unwrap_or(columns * cell);
-            cells.row = header.total_row.unwrap_or(line * bands);
-            cells.first = header.skip + band * line;
+            cells.row = header.total_row.unwrap_or(line.saturating_mul(bands));
+            cells.first = from_band(line);
         }
         BandOrder::Pixels => {
             cells.next = cell * bands;
             cells.row = header.total_row.unwrap_or(cell * bands * columns);
-            cells.first = header.skip + band * cell;
+            cells.first = from_band(cell);
         }
-        BandOrder::RowAssembler => {
+        BandOrder::Sequential => {
             cells.row = header.total_row.unwrap_or(columns * cell);
-            cells.first = header.skip + band * (cells.row * rows + header.band_gap);
+            cells.first = from_band(cells.row.saturating_mul(rows).saturating_add(header.band_gap));
         }
     }
-    if cells.row < cells.next * columns || cells.row.checked_mul(rows).is_none() || cells.first > 1 << 48 {
+    if cells.row < cells.next * columns {
         return Err(Error::input(&beside, "its rows overlap", NEEDED));
+    }
+    if cells.row.saturating_mul(rows) > MOST_BYTES || cells.first > MOST_BYTES {
+        return Err(Error::input(&beside, "its rows are outside of any file", NEEDED));
     }
     let samples = header.kind.limits().map_or(Samples::Floats, Samples::Integers);
     cells.raster(path, expected, size, samples, header.description, warnings)
 }
 
-/// BandOrder of cells of several bands.
+/// Order of cells of several bands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum BandOrder {
     /// By line, then by band.
@@ -83,7 +92,7 @@ enum BandOrder {
     /// By pixel.
     Pixels,
     /// Band after band.
-    RowAssembler,
+    Sequential,
 }
 
 #[derive(Debug)]
@@ -123,13 +132,18 @@ impl BandHeader {
         };
         let kind = match text(&["pixeltype"]).map(|kind| kind.to_ascii_uppercase()) {
             Some(kind) if kind.starts_with('S') => RawKind::Signed(size),
-            Some(kind) if kind.starts_with('F') => RawKind::Float(size.max(4)),
-            None if is_float => RawKind::Float(size.max(4)),
+            Some(kind) if kind.starts_with('F') => RawKind::Float(size),
+            None if is_float => RawKind::Float(size),
+            // GTOPO30 and SRTM30 state only the negative mark of cells without data.
+            None if number(NODATA).is_some_and(|nodata| nodata < 0.0) => RawKind::Signed(size),
             _ => RawKind::Unsigned(size),
         };
+        if kind == RawKind::Float(1) {
+            return Err("floats of 8 bits are not supported".to_owned());
+        }
         let order = match text(&["layout", "interleaving"]).map(|order| order.to_ascii_uppercase()).as_deref() {
             Some("BIP") => BandOrder::Pixels,
-            Some("BSQ") => BandOrder::RowAssembler,
+            Some("BSQ") => BandOrder::Sequential,
             _ => BandOrder::Lines,
         };
         let (columns, rows) = (need(&["ncols", "cols"])?, need(&["nrows", "rows"])?);
@@ -155,7 +169,7 @@ impl BandHeader {
             band_gap: count(&["bandgapbytes"]).unwrap_or(0),
             description: Description {
                 affine: cell.map(|(wide, tall)| place([wide, tall])),
-                nodata: text(&["nodata_value", "nodata", "nodatavalue"]).cloned(),
+                nodata: text(NODATA).cloned(),
                 unit: unit.cloned(),
                 ..Description::default()
             },
@@ -195,16 +209,28 @@ impl BandHeader {
         let order = match text("interleave").map(|order| order.to_ascii_lowercase()).as_deref() {
             Some("bip") => BandOrder::Pixels,
             Some("bil") => BandOrder::Lines,
-            _ => BandOrder::RowAssembler,
+            _ => BandOrder::Sequential,
         };
         // Name, column and row of a tie point (counted from 1 at corners), its coordinates, and the cell size.
-        let map = text("map info").map(|map| {
-            map.split(',').map(str::trim).skip(1).map_while(|word| word.parse::<f64>().ok()).collect::<Vec<_>>()
-        });
-        let affine = map.and_then(|map| {
-            let &[column, row, x, y, wide, tall, ..] = &map[..] else { return None };
-            Some([x - (column - 1.0) * wide, wide, 0.0, y + (row - 1.0) * tall, 0.0, -tall])
-        });
+        let words: Vec<&str> = text("map info").map(|map| map.split(',').map(str::trim).collect()).unwrap_or_default();
+        let map: Vec<f64> = words.iter().skip(1).map_while(|word| word.parse().ok()).collect();
+        let affine = if let &[column, row, x, y, wide, tall, ..] = &map[..] {
+            let rotation = words.iter().find_map(|word| word.strip_prefix("rotation=")?.trim().parse::<f64>().ok());
+            let (sine, cosine) = rotation.unwrap_or(0.0).to_radians().sin_cos();
+            let [wide, shear_x, shear_y, tall] = [wide * cosine, -wide * sine, -tall * sine, -tall * cosine];
+            let (column, row) = (column - 1.0, row - 1.0);
+            Some([x - column * wide - row * shear_x, wide, shear_x, y - column * shear_y - row * tall, shear_y, tall])
+        } else {
+            None
+        };
+        // The zone and its hemisphere follow the cell size.
+        let utm = match words[..] {
+            ["UTM", _, _, _, _, _, _, zone, hemisphere, "WGS-84", ..] => {
+                let first = if hemisphere.eq_ignore_ascii_case("south") { 32700 } else { 32600 };
+                zone.parse::<u32>().ok().filter(|zone| (1..=60).contains(zone)).map(|zone| Crs::Epsg(first + zone))
+            }
+            _ => None,
+        };
         Ok(Self {
             columns: need("samples")?,
             rows: need("lines")?,
@@ -217,10 +243,54 @@ impl BandHeader {
             band_gap: 0,
             description: Description {
                 affine,
-                crs: text("coordinate system string").map_or(Crs::Unknown, |text| Crs::of_text(text)),
+                crs: text("coordinate system string").map(|text| Crs::of_text(text)).or(utm).unwrap_or_default(),
                 nodata: text("data ignore value").cloned(),
                 ..Description::default()
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn read(header: &str, cells: &[u8]) -> Result<Vec<f32>, String> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("map.bil");
+        fs::write(&path, cells).expect("it is writable");
+        fs::write(path.with_extension("hdr"), header).expect("it is writable");
+        let map = read_with_header(&path, &ReadConstraints::anything(), false).map_err(|error| error.to_string())?;
+        Ok(map.cells.to_vec())
+    }
+
+    #[test]
+    fn the_type_of_cells_follows_from_the_header() {
+        let signed: Vec<u8> = [-5_i16, 7].into_iter().flat_map(i16::to_le_bytes).collect();
+        let header = "nrows 1\nncols 2\nnbits 16\ncellsize 30\n";
+        let with = |lines: &str| format!("{header}{lines}\n");
+        assert_eq!(read(&with("NODATA -9999"), &signed), Ok(vec![-5.0, 7.0]));
+        assert_eq!(read(&with("NODATA 0"), &signed), Ok(vec![65531.0, 7.0]));
+        assert_eq!(read(&with("NODATA -9999\nPIXELTYPE UNSIGNEDINT"), &signed), Ok(vec![65531.0, 7.0]));
+        let halves: Vec<u8> =
+            [0.5_f32, 100.0].into_iter().flat_map(|cell| half::f16::from_f32(cell).to_le_bytes()).collect();
+        assert_eq!(read(&with("PIXELTYPE FLOAT"), &halves), Ok(vec![0.5, 100.0]));
+        let bytes = read("nrows 1\nncols 2\nnbits 8\npixeltype float\n", &halves).expect_err("there are none");
+        assert!(bytes.contains("floats of 8 bits"), "{bytes}");
+    }
+
+    #[test]
+    fn lengths_outside_of_any_file_are_refused() {
+        for lines in [
+            "bandrowbytes 1e19\nnbands 2",
+            "totalrowbytes 1e19",
+            "layout bsq\ntotalrowbytes 1e19\nnbands 2",
+            "skipbytes 1e19",
+        ] {
+            let wrong = read(&format!("nrows 2\nncols 2\nnbits 8\n{lines}\n"), &[0; 8]).expect_err(lines);
+            assert!(wrong.contains("outside of any file"), "{lines}: {wrong}");
+        }
     }
 }

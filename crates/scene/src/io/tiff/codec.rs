@@ -4,6 +4,9 @@ use std::io::{self, Read};
 
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 
+/// Memory of the decoder of LZMA, in KiB: enough for the largest preset.
+const XZ_KIB: u32 = 80 << 10;
+
 /// Decompresses a strip or tile of at most `most` bytes.
 ///
 /// # Errors
@@ -20,7 +23,7 @@ pub(super) fn decompress(method: u64, bytes: Vec<u8>, most: usize) -> io::Result
         }
         8 | 32946 => bounded(flate2::read::ZlibDecoder::new(&bytes[..]), most),
         32773 => Ok(packed_bits(&bytes, most)),
-        34925 => bounded(lzma_rust2::XzReader::new(&bytes[..], true), most),
+        34925 => bounded(lzma_rust2::XzReader::new_mem_limit(&bytes[..], true, XZ_KIB), most),
         50000 => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(&bytes[..]).map_err(io::Error::other)?;
             bounded(decoder, most)

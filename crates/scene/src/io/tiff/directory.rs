@@ -9,11 +9,23 @@ use std::{
 /// Maximum number of directories of a file that are looked at.
 const MOST_DIRECTORIES: usize = 64;
 
+/// Maximum number of tags of a directory: one of each number.
+const MOST_TAGS: u64 = 1 << 16;
+/// Maximum length of the values of all tags, in bytes. Positions and lengths of the tiles of a large map take the most.
+const MOST_TAG_BYTES: u64 = 1 << 28;
+/// Tags that are read.
+const READ_TAGS: [u16; 29] = [
+    254, 256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 284, 317, 322, 323, 324, 325, 338, 339, 347, 33550, 33922,
+    34264, 34735, 34736, 34737, 42112, 42113, 50674,
+];
+
 /// Open TIFF file.
 pub(super) struct TiffFile {
     file: BufReader<File>,
     /// Length, in bytes.
     length: u64,
+    /// Bytes that tags of further directories may have.
+    tags_left: u64,
     pub big_endian: bool,
     /// `true` for the variant with offsets of 64 bits.
     is_big: bool,
@@ -40,7 +52,7 @@ impl TiffFile {
     /// It is not a TIFF (`InvalidInput`), is truncated, or cannot be read.
     pub fn new(file: BufReader<File>) -> Result<(Self, u64)> {
         let length = file.get_ref().metadata()?.len();
-        let mut tiff = Self { file, length, big_endian: false, is_big: false };
+        let mut tiff = Self { file, length, tags_left: length.min(MOST_TAG_BYTES), big_endian: false, is_big: false };
         let start = tiff.bytes(0, 8.min(length))?;
         tiff.big_endian = match start.get(..2) {
             Some(b"II") => false,
@@ -109,11 +121,17 @@ impl TiffFile {
         let (count_size, entry_size, offset_size) = if self.is_big { (8, 20, 8) } else { (2, 12, 4) };
         let count = self.bytes(at, count_size)?;
         let count = self.number(&count);
-        let total = count.checked_mul(entry_size).ok_or_else(|| malformed("malformed directory"))?;
+        if count > MOST_TAGS {
+            return Err(malformed("malformed directory"));
+        }
+        let total = count * entry_size;
         let list = self.bytes(at + count_size, total)?;
-        let (mut entries, mut left) = (BTreeMap::new(), self.length);
+        let mut entries = BTreeMap::new();
         for entry in list.chunks_exact(entry_size as usize) {
             let (tag, kind) = (self.number(&entry[..2]) as u16, self.number(&entry[2..4]) as u16);
+            if !READ_TAGS.contains(&tag) {
+                continue;
+            }
             let (count, value) = entry[4..].split_at(offset_size as usize);
             let count = self.number(count);
             let size = match kind {
@@ -124,8 +142,8 @@ impl TiffFile {
                 _ => continue,
             };
             // Values do not overlap, so all of them together are no longer than the file.
-            let Some(length) = count.checked_mul(size).filter(|length| *length <= left) else { continue };
-            left -= length;
+            let Some(length) = count.checked_mul(size).filter(|length| *length <= self.tags_left) else { continue };
+            self.tags_left -= length;
             let bytes = if length <= offset_size {
                 value[..length as usize].to_vec()
             } else {

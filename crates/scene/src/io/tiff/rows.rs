@@ -1,4 +1,4 @@
-//! BandRows of samples from the strips or tiles of a TIFF.
+//! Rows of samples from the strips or tiles of a TIFF.
 
 use std::io::{Error, ErrorKind, Result};
 
@@ -8,6 +8,9 @@ use super::{
     codec,
     directory::{Directory, TiffFile},
 };
+
+/// Compression with a predictor: LZW, Deflate, LZMA and Zstandard. Any other ignores its tag.
+const PREDICTED: [u64; 5] = [5, 8, 32946, 34925, 50000];
 
 /// Layout of an image: everything that is needed to find and decode its samples.
 pub(super) struct TiffImage {
@@ -37,7 +40,13 @@ pub(super) struct TiffImage {
     lerc_compression: u64,
 }
 
-/// SampleFormat of a sample.
+/// Returns the maximum length that is read of a stored strip or tile, from its decoded length in bytes. Only headers and tables can make
+/// it longer than what it decodes to.
+fn longest_stored(decoded: u64) -> u64 {
+    decoded.saturating_mul(2).saturating_add(1 << 16)
+}
+
+/// Format of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SampleFormat {
     Unsigned,
@@ -63,7 +72,11 @@ impl TiffImage {
         let list = directory.integers(file, 258);
         let bits = list.first().copied().unwrap_or(1);
         if list.iter().any(|other| *other != bits) || !(1..=64).contains(&bits) {
-            return Err(unsupported("bands of different bit depths"));
+            return Err(unsupported(if list.iter().any(|other| *other != bits) {
+                "bands of different bit depths".to_owned()
+            } else {
+                format!("samples of {bits} bits")
+            }));
         }
         let format = match directory.integers(file, 339).first() {
             None | Some(1 | 4) => SampleFormat::Unsigned,
@@ -78,10 +91,20 @@ impl TiffImage {
             return Err(unsupported(format!("{samples} bands")));
         }
         let tile = integer(322).zip(integer(323));
-        let (offsets, counts) = match tile {
+        let (offsets, mut counts) = match tile {
             Some(_) => (directory.integers(file, 324), directory.integers(file, 325)),
             None => (directory.integers(file, 273), directory.integers(file, 279)),
         };
+        if counts.len() < offsets.len() {
+            // Up to the next strip or the end of the file.
+            let mut sorted = offsets.clone();
+            sorted.sort_unstable();
+            let length = |offset: &u64| {
+                let next = sorted.get(sorted.partition_point(|other| other <= offset)).copied();
+                next.unwrap_or(file.length()).saturating_sub(*offset)
+            };
+            counts.extend(offsets[counts.len()..].iter().map(length));
+        }
         let chunk = match tile {
             Some((wide, tall)) => [wide, tall],
             None => [width, integer(278).filter(|rows| *rows > 0).unwrap_or(height).min(height)],
@@ -89,16 +112,17 @@ impl TiffImage {
         if chunk.contains(&0) {
             return Err(missing("tile size"));
         }
+        let compression = integer(259).unwrap_or(1);
         Ok(Self {
             width,
             height,
             bits: bits as usize,
             samples: samples as usize,
             format,
-            compression: integer(259).unwrap_or(1),
+            compression,
             photometric: integer(262),
             planar: integer(284) == Some(2) && samples > 1,
-            predictor: integer(317).unwrap_or(1),
+            predictor: integer(317).filter(|_| PREDICTED.contains(&compression)).unwrap_or(1),
             reversed: integer(266) == Some(2),
             chunk,
             is_tiled: tile.is_some(),
@@ -127,7 +151,9 @@ impl TiffImage {
         // Decoded strips or tiles side by side, and one as stored; LERC is decoded to floats of 64 bits.
         let lerc = if self.compression == 34887 { 8 } else { 1 };
         let across = self.width.div_ceil(self.chunk[0]) + 1;
-        row.saturating_mul(self.chunk[1]).saturating_mul(across).saturating_mul(lerc).saturating_add(self.width * 16)
+        let chunk = row.saturating_mul(self.chunk[1]);
+        let decoded = chunk.saturating_mul(across).saturating_mul(lerc).saturating_add(self.width.saturating_mul(16));
+        decoded.saturating_add(longest_stored(chunk))
     }
 
     /// Returns the smallest and largest value of an integer sample.
@@ -141,19 +167,13 @@ impl TiffImage {
         let row_bytes = self.row_bytes().ok_or(ErrorKind::OutOfMemory)?;
         let most = row_bytes.checked_mul(rows).ok_or(ErrorKind::OutOfMemory)?;
         let Some(&offset) = self.offsets.get(index) else { return Err(ErrorKind::UnexpectedEof.into()) };
-        let count = match self.counts.get(index) {
-            Some(&count) => count,
-            // Up to the next strip or the end of the file.
-            None => {
-                let next = self.offsets.iter().copied().filter(|next| *next > offset).min();
-                next.unwrap_or(file.length()).saturating_sub(offset)
-            }
-        };
+        let Some(&count) = self.counts.get(index) else { return Err(ErrorKind::UnexpectedEof.into()) };
         // A sparse file omits strips and tiles without data.
         if offset == 0 || count == 0 {
             return Ok(TiffBlock::Empty);
         }
-        let count = if self.compression == 1 { count.min(most as u64) } else { count };
+        let longest = if self.compression == 1 { most as u64 } else { longest_stored(most as u64) };
+        let count = count.min(longest);
         let mut bytes = file.bytes(offset, count)?;
         if self.reversed && self.compression != 7 {
             bytes.iter_mut().for_each(|byte| *byte = byte.reverse_bits());
@@ -235,7 +255,10 @@ impl TiffImage {
             let first = index * self.bits;
             let last = (first + self.bits - 1) / 8;
             let bytes = row.get(first / 8..=last)?;
-            let all = bytes.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+            let add = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
+            // As GDAL writes them, the three bytes of a sample of 24 bits are reversed in a big-endian file.
+            let all =
+                if big_endian && self.bits == 24 { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) };
             let behind = bytes.len() * 8 - first % 8 - self.bits;
             (all >> behind) as u64 & (u64::MAX >> (64 - self.bits))
         };

@@ -77,7 +77,7 @@ impl Sample {
         self.tag(tag, 2, [text.as_bytes(), &[0]].concat())
     }
 
-    /// RasterMetadata of cells of 30 m.
+    /// Georeference of cells of 30 m.
     fn placed(&mut self) -> &mut Self {
         self.doubles(PIXEL_SCALE, &[30.0, 30.0, 0.0]).doubles(TIE_POINTS, &[0.0, 0.0, 0.0, 5e5, 4e6, 0.0])
     }
@@ -181,6 +181,7 @@ fn cells_of_any_type_are_the_same_heights() {
         ("64 bits", Sample::new(false, 64, 1, le(|cell| u64::from(cell).to_le_bytes().to_vec()))),
         ("24 bits", Sample::new(false, 24, 1, le(|cell| u32::from(cell).to_be_bytes()[1..].to_vec()))),
         ("signed 64", Sample::new(false, 64, 2, le(|cell| i64::from(cell).to_le_bytes().to_vec()))),
+        ("24 bits, big-endian", Sample::new(true, 24, 1, le(|cell| u32::from(cell).to_le_bytes()[..3].to_vec()))),
         ("floats", Sample::floats(|_, cell| cell)),
         ("doubles", Sample::new(false, 64, 3, le(|cell| f64::from(cell).to_le_bytes().to_vec()))),
         ("halves", Sample::new(false, 16, 3, le(|cell| half::f16::from_f32(cell.into()).to_le_bytes().to_vec()))),
@@ -216,7 +217,12 @@ fn tags_that_say_nothing_about_heights_change_nothing() {
         let before = std::iter::once(0).chain(row.iter().copied()).zip(row).map(|(a, b)| b.wrapping_sub(a));
         before.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
     };
-    differences.shorts(317, &[2]).strip = rows.chunks(SIZE.0).flat_map(row).collect();
+    let mut deflate = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    let cells: Vec<u8> = rows.chunks(SIZE.0).flat_map(row).collect();
+    io::Write::write_all(&mut deflate, &cells).expect("memory is writable");
+    differences.shorts(317, &[2]).shorts(259, &[8]).strip = deflate.finish().expect("memory is writable");
+    let mut no_differences = Sample::plain();
+    no_differences.shorts(317, &[2]);
     for (name, sample) in [
         ("white is 0", white),
         ("no interpretation", no_interpretation),
@@ -225,6 +231,7 @@ fn tags_that_say_nothing_about_heights_change_nothing() {
         ("order of bits", order),
         ("runs", runs),
         ("differences", differences),
+        ("no differences", no_differences),
     ] {
         assert!(is_plain(&sample.read()), "{name}");
     }
@@ -251,6 +258,7 @@ fn heights_in_other_units_become_metres() {
         (metadata(&(item("scale", "0.5") + &item("offset", "-100"))), 0.5, -100.0),
         (metadata(&(item("scale", "0.1") + &item("offset", "10") + &item("unittype", "ft"))), 0.1 * foot, 10.0 * foot),
         (metadata(r#"<Item name="SCALE" sample="1" role="scale">7</Item>"#), 1.0, 0.0),
+        (metadata(r#"<Item name="SCALE">7</Item><Item name="offset" sample="0">8</Item>"#), 1.0, 0.0),
     ] {
         let mut sample = Sample::plain();
         sample.placed().text(METADATA, &text);
@@ -392,6 +400,16 @@ fn files_beside_a_raster_describe_it() {
                       PARAMETER[\"false_northing\",0],UNIT[\"US survey foot\",0.3048006096012192]]";
     let map = beside(&[("map.tfw", "100\n0\n0\n-100\n1000050\n599950"), ("map.prj", projection)], Sample::plain());
     assert!((map.cell_size - 30.48006).abs() < 1e-4, "{} {:?}", map.cell_size, map.warnings);
+    let plain = map;
+    let vertical = "VERTCS[\"NAVD88_height_(ftUS)\",VDATUM[\"North_American_Vertical_Datum_1988\"],PARAMETER[\"Vertical_Shift\",0.0],\
+                    PARAMETER[\"Direction\",1.0],UNIT[\"Foot_US\",0.3048006096012192]]";
+    let compound = format!("COMPD_CS[\"both\",{projection},{}]", vertical.replace("VERTCS", "VERT_CS"));
+    for text in [format!("{projection},{vertical}"), compound] {
+        let map = beside(&[("map.tfw", "100\n0\n0\n-100\n1000050\n599950"), ("map.prj", &text)], Sample::plain());
+        assert!((map.heights[1] - 103.0 * 1200.0 / 3937.0).abs() < 1e-3, "{text}");
+        // The heights are in metres now.
+        assert_eq!(map.geo, plain.geo);
+    }
 }
 
 #[test]
@@ -475,5 +493,20 @@ fn the_coordinate_reference_system_comes_back() {
         let mut sample = Sample::plain();
         sample.placed().keys(keys);
         assert_eq!(round(&sample), (Some(name.to_owned()), Some(name.to_owned())));
+    }
+}
+
+#[test]
+fn names_of_reference_systems_need_not_fit_into_tags() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("map.tif");
+    for name in ["Gauß".to_owned(), "long".repeat(20_000)] {
+        let crs = Crs::Wkt(format!("PROJCS[\"{name}\",UNIT[\"foot\",0.3048]]"));
+        let geo = Georeference { west: 5e5, north: 4e6, width: 200.0, height: 200.0, crs };
+        let place = RasterMetadata { geo: Some(&geo), ..RasterMetadata::local(30.48) };
+        let grid = Grid::from_fn(2, 2, |x, y| (x + y) as f32);
+        write_tiff(&path, &grid, place).unwrap_or_else(|error| panic!("{error}"));
+        let map = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert!((map.cell_size - 30.48).abs() < 1e-4, "{}", map.cell_size);
     }
 }
