@@ -299,7 +299,7 @@ impl Header {
             header.warnings.push(format!("unknown header lines were ignored: {}", unknown.join(", ")));
         }
         // Only a name converts heights; other values of this key have no common meaning.
-        header.unit = header.unit.filter(|unit| super::crs::length_named(unit).is_some());
+        header.unit = header.unit.filter(|unit| crate::model::crs::length_named(unit).is_some());
         if let (None, Some(west), Some(east), Some(south), Some(north)) =
             (header.cell, header.west, east, header.south, north)
         {

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node};
 
-use super::{
-    Error,
+use super::{Error, input, raster::CellSize};
+use crate::model::{
     crs::{Unit, WGS_84, length_named, plural_of},
-    input,
-    raster::CellSize,
+    origin::{Crs, Georeference},
 };
-use crate::model::origin::{Crs, Georeference};
 
 /// Coordinates from columns and rows, counted from the corner of the first pixel:
 /// `x = a[0] + a[1] column + a[2] row`, `y = a[3] + a[4] column + a[5] row`.

@@ -9,7 +9,6 @@ mod budget;
 pub mod chart;
 pub mod checks;
 mod colours;
-mod crs;
 mod description;
 mod embedded;
 pub mod export;

@@ -18,8 +18,6 @@ use thalweg_sim::core::{
 
 /// Maximum side of a readable file, in cells; a square of it has 2^28 cells.
 const LONGEST_SIDE: u64 = 1 << 14;
-/// Length of a degree of latitude on a sphere with the Earth's mean radius (6371.0088 km), in metres.
-pub(super) const METRES_PER_DEGREE: f64 = 111_195.08;
 /// Default cell size, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Default relief of quantised heights, as a fraction of the shorter side. Same proportions as the published terrain.

@@ -22,13 +22,15 @@ use self::{
 };
 use super::{
     Error,
-    crs::{POINTS, RASTER_TYPE},
     description::{Description, appended},
     input::open,
     nodata, output,
     raster::{Raster, RasterLayout, RasterMetadata, ReadConstraints, SENTINELS, Samples},
 };
-use crate::model::origin::{Crs, GeoKey, Georeference};
+use crate::model::{
+    crs::{POINTS, RASTER_TYPE},
+    origin::{Crs, GeoKey, Georeference},
+};
 use thalweg_sim::core::grid::Grid;
 
 /// Remedy for files of another kind.

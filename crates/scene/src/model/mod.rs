@@ -4,6 +4,7 @@
 
 pub mod chart;
 pub mod command_line;
+pub(crate) mod crs;
 pub mod film;
 pub mod formula;
 pub mod lesson;

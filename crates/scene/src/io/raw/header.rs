@@ -156,7 +156,7 @@ impl BandHeader {
             let top = number(&["ulymap"]).map(|y| y + tall / 2.0).or(bottom.map(|y| y + tall * rows as f64));
             [left.unwrap_or(0.0), wide, 0.0, top.unwrap_or(tall * rows as f64), 0.0, -tall]
         };
-        let unit = text(&["zunits"]).filter(|unit| crate::io::crs::length_named(unit).is_some());
+        let unit = text(&["zunits"]).filter(|unit| crate::model::crs::length_named(unit).is_some());
         Ok(Self {
             columns,
             rows,

@@ -6,12 +6,14 @@ use super::RawLayout;
 use crate::{
     io::{
         Error,
-        crs::WGS_84,
         description::{Affine, Description},
         input::open,
         raster::{Raster, ReadConstraints, Samples},
     },
-    model::origin::{Crs, RawCells, RawKind},
+    model::{
+        crs::WGS_84,
+        origin::{Crs, RawCells, RawKind},
+    },
 };
 
 /// Columns and rows of the tiles.

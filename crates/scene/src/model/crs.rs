@@ -2,11 +2,11 @@
 
 use proj_core::{AxisOrder, Coord, CrsDef, ProjectionMethod, Transform, lookup_epsg, lookup_vertical_epsg};
 
-use crate::model::origin::{Crs, GeoKey};
+use super::origin::{Crs, GeoKey};
 
 /// GeoKeys: model type, raster type, and those of the horizontal and vertical systems.
 const MODEL_TYPE: u16 = 1024;
-pub(super) const RASTER_TYPE: u16 = 1025;
+pub(crate) const RASTER_TYPE: u16 = 1025;
 const CITATION: u16 = 1026;
 const GEODETIC_CRS: u16 = 2048;
 const GEODETIC_DATUM: u16 = 2050;
@@ -27,23 +27,25 @@ const VERTICAL_UNITS: u16 = 4099;
 const PROJECTED: u16 = 1;
 const GEOGRAPHIC: u16 = 2;
 const AREAS: u16 = 1;
-pub(super) const POINTS: u16 = 2;
+pub(crate) const POINTS: u16 = 2;
 const USER_DEFINED: u16 = 32767;
 const METRES: u16 = 9001;
-pub(super) const WGS_84: u32 = 4326;
+pub(crate) const WGS_84: u32 = 4326;
 /// Geographic systems in grads, all of Paris.
 const GRADS: [u32; 8] = [4807, 4810, 4811, 4816, 4819, 4821, 4901, 4902];
 /// Prefix of a citation that holds well-known text.
 const TEXT_CITATION: &str = "ESRI PE String = ";
+/// Length of a degree of latitude on a sphere with the Earth's mean radius (6371.0088 km), in metres.
+const METRES_PER_DEGREE: f64 = 111_195.08;
 /// Radius of a sphere with the equator of WGS 84, in metres.
 const EQUATOR_RADIUS: f64 = 6_378_137.0;
 
 /// Conversion of coordinates; `None` where it is not defined.
-pub(super) type CoordinateConversion = dyn Fn([f64; 2]) -> Option<[f64; 2]>;
+pub(crate) type CoordinateConversion = dyn Fn([f64; 2]) -> Option<[f64; 2]>;
 
 /// Unit of horizontal coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// Angles of this many degrees.
     Degrees(f64),
     /// Lengths of this many metres.
@@ -99,7 +101,7 @@ fn angle_of(code: u16) -> Option<f64> {
 }
 
 /// Returns the size of a unit of length with this name, in metres, and its plural.
-pub(super) fn length_named(name: &str) -> Option<(f64, &'static str)> {
+pub(crate) fn length_named(name: &str) -> Option<(f64, &'static str)> {
     let name: String = name.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
     Some(match name.as_str() {
         "m" | "metre" | "metres" | "meter" | "meters" => (1.0, "metres"),
@@ -122,7 +124,7 @@ pub(super) fn length_named(name: &str) -> Option<(f64, &'static str)> {
 }
 
 /// Returns the plural of a unit of length of this size.
-pub(super) fn plural_of(metres: f64) -> String {
+pub(crate) fn plural_of(metres: f64) -> String {
     let same = |other: f64| (metres / other - 1.0).abs() < 1e-7;
     let names = ["m", "ft", "us-ft", "mm", "cm", "dm", "km", "in", "yd", "fathom", "mi", "nmi"];
     let known = names.into_iter().filter_map(length_named).find(|(size, _)| same(*size));
@@ -131,7 +133,7 @@ pub(super) fn plural_of(metres: f64) -> String {
 
 impl Crs {
     /// Creates a system from an authority code or well-known text.
-    pub(super) fn of_text(text: &str) -> Self {
+    pub(crate) fn of_text(text: &str) -> Self {
         let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0' || letter == '\u{feff}');
         let code = text.get(..5).filter(|prefix| prefix.eq_ignore_ascii_case("EPSG:")).map(|_| &text[5..]);
         match code.and_then(|code| code.trim().parse().ok()) {
@@ -148,7 +150,7 @@ impl Crs {
     }
 
     /// Returns the keys in the directory of a GeoTIFF, with their values in its tags of numbers and text.
-    pub(super) fn of_keys(directory: &[u16], numbers: &[f64], text: &str) -> Vec<(u16, GeoKey)> {
+    pub(crate) fn of_keys(directory: &[u16], numbers: &[f64], text: &str) -> Vec<(u16, GeoKey)> {
         let (entries, _) = directory.get(4..).unwrap_or_default().as_chunks();
         let value = |&[key, tag, count, value]: &[u16; 4]| {
             let (first, count) = (usize::from(value), usize::from(count));
@@ -167,7 +169,7 @@ impl Crs {
     }
 
     /// Returns the code that the GeoTIFF key holds.
-    pub(super) fn code(keys: &[(u16, GeoKey)], wanted: u16) -> Option<u16> {
+    pub(crate) fn code(keys: &[(u16, GeoKey)], wanted: u16) -> Option<u16> {
         keys.iter().find_map(|(key, value)| match value {
             GeoKey::Code(code) if *key == wanted => Some(*code),
             _ => None,
@@ -191,7 +193,7 @@ impl Crs {
     }
 
     /// Returns the size of the vertical unit that the keys of a GeoTIFF state, in metres.
-    pub(super) fn vertical_of_keys(keys: &[(u16, GeoKey)]) -> Option<f64> {
+    pub(crate) fn vertical_of_keys(keys: &[(u16, GeoKey)]) -> Option<f64> {
         let of_crs = |code| lookup_vertical_epsg(u32::from(code)).map(|crs| crs.linear_unit_to_meter());
         let of_text = || Self::Wkt(Self::cited(keys)?.to_owned()).vertical();
         Self::code(keys, VERTICAL_UNITS)
@@ -205,7 +207,7 @@ impl Crs {
     }
 
     /// Returns the size of its vertical unit, in metres, if it has one.
-    pub(super) fn vertical(&self) -> Option<f64> {
+    pub(crate) fn vertical(&self) -> Option<f64> {
         match self {
             Self::Unknown => None,
             Self::Epsg(code) => lookup_epsg(*code)?.vertical_crs().map(|crs| crs.linear_unit_to_meter()),
@@ -215,7 +217,7 @@ impl Crs {
     }
 
     /// Creates a system from the keys of a GeoTIFF: `Unknown` if they state none.
-    pub(super) fn of_geo_keys(keys: Vec<(u16, GeoKey)>) -> Self {
+    pub(crate) fn of_geo_keys(keys: Vec<(u16, GeoKey)>) -> Self {
         let horizontal = |key: u16| key != RASTER_TYPE && key < VERTICAL_CRS;
         let keys: Vec<_> = keys.into_iter().filter(|(key, _)| horizontal(*key)).collect();
         let states = [GEODETIC_CRS, PROJECTED_CRS, METHOD, ANGULAR_UNITS, LINEAR_UNITS, CITATION, PROJECTED_CITATION];
@@ -230,7 +232,7 @@ impl Crs {
     }
 
     /// Returns its horizontal part: heights are converted to metres on reading, so a vertical unit does not apply to them any more.
-    pub(super) fn horizontal(&self) -> Self {
+    pub(crate) fn horizontal(&self) -> Self {
         let part_of = |text: &str| horizontal_part(text).map(str::to_owned);
         match self {
             Self::Epsg(code) => {
@@ -261,7 +263,7 @@ impl Crs {
     }
 
     /// Returns the unit of its coordinates.
-    pub(super) fn unit(&self) -> Unit {
+    pub(crate) fn unit(&self) -> Unit {
         let defined = || match self.definition() {
             Some(crs) if crs.is_geographic() => Some(Unit::Degrees(1.0)),
             Some(crs) => {
@@ -345,7 +347,7 @@ impl Crs {
     }
 
     /// Returns its EPSG code, if it has one.
-    pub(super) fn epsg(&self) -> Option<u32> {
+    pub(crate) fn epsg(&self) -> Option<u32> {
         let code = match self {
             Self::Epsg(code) => Some(*code),
             Self::GeoKeys(keys) => {
@@ -372,7 +374,7 @@ impl Crs {
     }
 
     /// Returns its GeoTIFF keys for a raster of areas.
-    pub(super) fn keys(&self) -> Vec<(u16, GeoKey)> {
+    pub(crate) fn keys(&self) -> Vec<(u16, GeoKey)> {
         let code = |key, code| (key, GeoKey::Code(code));
         let metric = vec![code(MODEL_TYPE, PROJECTED), code(LINEAR_UNITS, METRES)];
         let of_code = |number: u32, geographic: bool| {
@@ -489,7 +491,7 @@ impl Crs {
     }
 
     /// Returns a conversion of its coordinates to longitude and latitude (WGS 84), if this program knows one.
-    pub(super) fn to_wgs84(&self) -> Option<Box<CoordinateConversion>> {
+    pub(crate) fn to_wgs84(&self) -> Option<Box<CoordinateConversion>> {
         if self.epsg() == Some(WGS_84) && self.unit() == Unit::Degrees(1.0) {
             return Some(Box::new(Some));
         }
@@ -506,12 +508,12 @@ impl Crs {
     /// Returns width and height on the ground, in metres, of a cell of this size at a place: at its latitude for degrees, and corrected by
     /// the scale of cylindrical projections (as Web Mercator), which are nowhere near true to scale outside one parallel. The second value
     /// is `true` for the latter.
-    pub(super) fn ground_size(&self, cell: [f64; 2], [x, y]: [f64; 2]) -> ([f64; 2], bool) {
+    pub(crate) fn ground_size(&self, cell: [f64; 2], [x, y]: [f64; 2]) -> ([f64; 2], bool) {
         /// Deviation of a scale that is left alone: a grid of a usual projection keeps its nominal cell size.
         const TRUE_TO_SCALE: f64 = 0.02;
         match self.unit() {
             Unit::Degrees(unit) => {
-                let degree = super::raster::METRES_PER_DEGREE * unit;
+                let degree = METRES_PER_DEGREE * unit;
                 ([cell[0] * degree * (y * unit).to_radians().cos(), cell[1] * degree], false)
             }
             Unit::Metres(unit) => {
