@@ -53,7 +53,7 @@ const MOUSE: [(&str, &str); 11] = [
     ("Right drag", "Orbit the camera; other buttons can be set in Settings"),
     ("Middle drag", "Pan the camera"),
     ("Wheel", "Zoom in or out"),
-    ("Hold left button, in Present or Learn", "Make it rain; Shift: remove water, L: raise, K: lower the terrain"),
+    ("Hold left (Present, Learn)", "Make it rain; Shift: remove water, L: raise, K: lower the terrain"),
     ("Hold B", "Show the initial state of the simulation"),
     ("Right-click a parameter", "Open its menu: reset, vary, reference; Delete resets it"),
     ("Click a number", "Type a value; drag to change it"),
@@ -66,7 +66,7 @@ const MOUSE: [(&str, &str); 11] = [
 fn help_ui(ui: &mut Ui, table: &CommandTable) {
     egui::ScrollArea::vertical().show(ui, |ui| {
         // Long sentences wrap, so that the window fits on a small screen.
-        let widest = 0.36 * ui.ctx().content_rect().width();
+        let widest = 0.3 * ui.ctx().content_rect().width();
         egui::Grid::new("keys").num_columns(3).spacing([18.0, 4.0]).show(ui, |ui| {
             let about = |ui: &mut Ui, text: &str| {
                 ui.vertical(|ui| {

@@ -6,48 +6,46 @@ use crate::model::origin::Encoding;
 /// Luminance weights of red, green and blue (ITU-R BT.709).
 const LUMINANCE: [f64; 3] = [0.2126, 0.7152, 0.0722];
 
-impl Encoding {
-    /// Returns the value of a pixel of one to four samples; opacity is ignored.
-    pub(super) fn value(self, pixel: &[f64]) -> f64 {
-        let &[red, green, blue, ..] = pixel else { return pixel[0] };
-        match self {
-            Self::Grey => LUMINANCE.iter().zip(pixel).map(|(share, sample)| share * sample).sum(),
-            Self::Terrarium => 256.0 * red + green + blue / 256.0 - 32768.0,
-            // The lowest value marks pixels without data.
-            Self::Mapbox if (red, green, blue) == (0.0, 0.0, 0.0) => f64::NAN,
-            Self::Mapbox => (65536.0 * red + 256.0 * green + blue) / 10.0 - 10000.0,
-        }
+/// Returns the value of a pixel of one to four samples; opacity is ignored.
+pub(super) fn decode(encoding: Encoding, pixel: &[f64]) -> f64 {
+    let &[red, green, blue, ..] = pixel else { return pixel[0] };
+    match encoding {
+        Encoding::Grey => LUMINANCE.iter().zip(pixel).map(|(share, sample)| share * sample).sum(),
+        Encoding::Terrarium => 256.0 * red + green + blue / 256.0 - 32768.0,
+        // The lowest value marks pixels without data.
+        Encoding::Mapbox if (red, green, blue) == (0.0, 0.0, 0.0) => f64::NAN,
+        Encoding::Mapbox => (65536.0 * red + 256.0 * green + blue) / 10.0 - 10000.0,
     }
+}
 
-    /// Returns the type of the values of images with samples up to `full`.
-    pub(super) fn samples(self, full: f64) -> Samples {
-        if self == Self::Grey { Samples::Steps([0.0, full]) } else { Samples::Floats }
-    }
+/// Returns the type of the values of images with samples up to `full`.
+pub(super) fn samples_of(encoding: Encoding, full: f64) -> Samples {
+    if encoding == Encoding::Grey { Samples::Steps([0.0, full]) } else { Samples::Floats }
+}
 
-    /// Returns what the user should know about this encoding of an image with this many channels of 8 or 16 bits.
-    pub(super) fn warnings(self, channels: usize, is_wide: bool, asked: bool) -> Vec<String> {
-        let mut warnings = Vec::new();
-        match self {
-            Self::Grey => {
-                if !is_wide {
-                    let smooth = "use 16-bit greyscale for smooth slopes, or --smooth-steps";
-                    warnings.push(format!("8-bit heights produce terraces; {smooth}"));
-                }
-                if channels > 2 {
-                    let exact = "use 16-bit greyscale for exact heights, or --encoding for Terrain-RGB";
-                    warnings.push(format!("colour image, its luminance is used as height; {exact}"));
-                }
+/// Returns what the user should know about this encoding of an image with this many channels of 8 or 16 bits.
+pub(super) fn warnings_of(encoding: Encoding, channels: usize, is_wide: bool, asked: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
+    match encoding {
+        Encoding::Grey => {
+            if !is_wide {
+                let smooth = "use 16-bit greyscale for smooth slopes, or --smooth-steps";
+                warnings.push(format!("8-bit heights produce terraces; {smooth}"));
             }
-            _ if asked => {}
-            Self::Terrarium => {
-                warnings.push("colours look like heights encoded as Terrarium, and are read so".to_owned());
-            }
-            Self::Mapbox => {
-                warnings.push("colours look like heights encoded as Mapbox Terrain-RGB, and are read so".to_owned());
+            if channels > 2 {
+                let exact = "use 16-bit greyscale for exact heights, or --encoding for Terrain-RGB";
+                warnings.push(format!("colour image, its luminance is used as height; {exact}"));
             }
         }
-        warnings
+        _ if asked => {}
+        Encoding::Terrarium => {
+            warnings.push("colours look like heights encoded as Terrarium, and are read so".to_owned());
+        }
+        Encoding::Mapbox => {
+            warnings.push("colours look like heights encoded as Mapbox Terrain-RGB, and are read so".to_owned());
+        }
     }
+    warnings
 }
 
 /// Recognises encoded heights in the rows of an image of 8 bits per channel: red is nearly constant, the number that the three channels
@@ -133,7 +131,7 @@ mod tests {
         for (x, y) in [(3, 5), (40, 60)] {
             let values = [Encoding::Terrarium, Encoding::Mapbox].map(|encoding| {
                 let pixel = if encoding == Encoding::Mapbox { mapbox(x, y) } else { terrarium(x, y) };
-                encoding.value(&pixel.map(f64::from)) - hill(x, y)
+                decode(encoding, &pixel.map(f64::from)) - hill(x, y)
             });
             assert!(values[0].abs() < 0.01 && values[1].abs() < 0.11, "{values:?}");
         }

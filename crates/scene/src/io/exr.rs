@@ -73,8 +73,22 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         _ => Samples::Floats,
     };
     let layout = RasterLayout { size, samples, description: Description::default(), band: 1, besides, warnings };
+    if matches!(layout.samples, Samples::Integers(_)) {
+        return assemble(path, expected, layout, (header, found), |value| value);
+    }
+    assemble(path, expected, layout, (header, found), |value| value as f32)
+}
+
+/// Reads a channel whose values `T` holds exactly.
+fn assemble<T: Copy + Default + Into<f64>>(
+    path: &Path,
+    expected: &ReadConstraints,
+    layout: RasterLayout,
+    (header, found): (&Header, ChannelIndex),
+    narrow: fn(f64) -> T,
+) -> Result<Raster, Error> {
     expected.raster(path, layout, |rows| {
-        let mut bands = RowAssembler { rows, begun: BTreeMap::new(), room: 0 };
+        let mut bands = RowAssembler { rows, narrow, begun: BTreeMap::new(), room: 0 };
         lines(path, header, found, |at, values| bands.take(path, expected, at, &values).map(|()| true))
     })
 }
@@ -184,15 +198,18 @@ fn rank(name: &str) -> Option<usize> {
 
 /// Assembles lines of blocks into rows. Blocks arrive in any order; incomplete rows wait until all rows before them are complete. In a
 /// file in line order these are the rows of a single block.
-struct RowAssembler<'a, 'b> {
+///
+/// Cells wait as `T`, which holds all values of the channel exactly.
+struct RowAssembler<'a, 'b, T> {
     rows: &'a mut RasterRows<'b>,
-    /// Incomplete rows by index: cells, NaN where still missing, and the number of cells received.
-    begun: BTreeMap<usize, (Vec<f64>, usize)>,
+    narrow: fn(f64) -> T,
+    /// Incomplete rows by index: cells, zero where still missing, and the number of cells received.
+    begun: BTreeMap<usize, (Vec<T>, usize)>,
     /// Number of rows for which memory was granted.
     room: usize,
 }
 
-impl RowAssembler<'_, '_> {
+impl<T: Copy + Default + Into<f64>> RowAssembler<'_, '_, T> {
     /// Stores a line of cells that starts at (column, row).
     fn take(&mut self, path: &Path, expected: &ReadConstraints, at: Vec2<usize>, values: &[f64]) -> Result<(), Error> {
         let (Vec2(x, y), (width, height)) = (at, self.rows.size);
@@ -202,16 +219,19 @@ impl RowAssembler<'_, '_> {
         }
         if self.begun.len() == self.room {
             let more = self.room.max(256);
-            expected.budget.request(path, 8 * (more * width) as u64)?;
+            expected.budget.request(path, (size_of::<T>() * more * width) as u64)?;
             self.room += more;
         }
-        let (row, come) = self.begun.entry(y).or_insert_with(|| (vec![f64::NAN; width], 0));
-        row[x..x + values.len()].copy_from_slice(values);
+        let (row, come) = self.begun.entry(y).or_insert_with(|| (vec![T::default(); width], 0));
+        for (cell, value) in row[x..].iter_mut().zip(values) {
+            *cell = (self.narrow)(*value);
+        }
         *come += values.len();
         while let Some(row) =
             self.begun.first_entry().filter(|row| *row.key() == self.rows.rows_read() && row.get().1 >= width)
         {
-            self.rows.push(&row.remove().0)?;
+            let row: Vec<f64> = row.remove().0.into_iter().map(Into::into).collect();
+            self.rows.push(&row)?;
         }
         Ok(())
     }

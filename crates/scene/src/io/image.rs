@@ -6,7 +6,7 @@ use image::{ColorType, DynamicImage, ImageFormat, ImageReader, Limits};
 
 use super::{
     Error,
-    colours::Recogniser,
+    colours::{Recogniser, decode, samples_of, warnings_of},
     description::Description,
     input::open,
     raster::{Purpose, Raster, RasterLayout, ReadConstraints},
@@ -72,18 +72,18 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints, format: ImageFormat)
     let full = if is_wide { u16::MAX.into() } else { f64::from(u8::MAX) };
     let layout = RasterLayout {
         size,
-        samples: encoding.samples(full),
+        samples: samples_of(encoding, full),
         description: Description::default(),
         band: 1,
         besides: 0,
-        warnings: encoding.warnings(channels, is_wide, asked.is_some()),
+        warnings: warnings_of(encoding, channels, is_wide, asked.is_some()),
     };
     expected.raster(path, layout, |rows| {
         samples.chunks_exact(size.0 * channels).try_for_each(|row| {
             let value = |pixel: &[u16]| {
                 let mut wide = [0.0; 4];
                 wide.iter_mut().zip(pixel).for_each(|(wide, sample)| *wide = f64::from(*sample));
-                encoding.value(&wide[..channels])
+                decode(encoding, &wide[..channels])
             };
             let row: Vec<f64> = row.chunks_exact(channels).map(value).collect();
             rows.push(&row)

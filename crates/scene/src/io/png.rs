@@ -11,7 +11,7 @@ use png::{
 
 use super::{
     Error, JobProgress,
-    colours::Recogniser,
+    colours::{Recogniser, decode, samples_of, warnings_of},
     description::Description,
     embedded,
     input::open,
@@ -92,11 +92,11 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let full = if is_wide { u16::MAX.into() } else { f64::from(u8::MAX) };
     let layout = RasterLayout {
         size,
-        samples: encoding.samples(full),
+        samples: samples_of(encoding, full),
         description: Description::default(),
         band: 1,
         besides: (whole + 4 * line) as u64,
-        warnings: encoding.warnings(channels, is_wide, asked.is_some()),
+        warnings: warnings_of(encoding, channels, is_wide, asked.is_some()),
     };
     expected.raster(path, layout, |rows| {
         let reader = decoder(path)?.read_info().map_err(bad)?;
@@ -111,7 +111,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
                     std::array::from_fn(
                         |channel| if channel < channels { sample(x * channels + channel) } else { 0.0 },
                     );
-                *value = encoding.value(&pixel[..channels]);
+                *value = decode(encoding, &pixel[..channels]);
             }
             rows.push(&values)
         })

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr};
 
+use half::f16;
 use serde::{Deserialize, Serialize};
 
 use thalweg_sim::core::{
@@ -120,6 +121,39 @@ impl RawCells {
         match self.kind {
             RawKind::Unsigned(1 | 2 | 4 | 8) | RawKind::Signed(1 | 2 | 4 | 8) | RawKind::Float(2 | 4 | 8) => Ok(()),
             kind => Err(format!("raw cells of {} bytes are not supported", kind.size())),
+        }
+    }
+
+    /// Little-endian cells.
+    pub(crate) const fn little(kind: RawKind) -> Self {
+        Self { kind, big_endian: false }
+    }
+
+    /// Converts the bytes of a cell.
+    pub(crate) fn value(self, bytes: &[u8]) -> f64 {
+        let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        let raw = if self.big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) };
+        match self.kind {
+            RawKind::Unsigned(_) => raw as f64,
+            RawKind::Signed(size) => {
+                let unused = 64 - 8 * u32::from(size);
+                ((raw << unused) as i64 >> unused) as f64
+            }
+            RawKind::Float(2) => f16::from_bits(raw as u16).to_f64(),
+            RawKind::Float(4) => f32::from_bits(raw as u32).into(),
+            RawKind::Float(_) => f64::from_bits(raw),
+        }
+    }
+
+    /// Returns the smallest and largest integer, or `None` for floats.
+    pub(crate) fn limits(self) -> Option<[f64; 2]> {
+        match self.kind {
+            RawKind::Unsigned(size) => Some([0.0, (8.0 * f64::from(size)).exp2() - 1.0]),
+            RawKind::Signed(size) => {
+                let half = (8.0 * f64::from(size) - 1.0).exp2();
+                Some([-half, half - 1.0])
+            }
+            RawKind::Float(_) => None,
         }
     }
 }
