@@ -130,7 +130,7 @@ pub fn save(list: &Playlist, path: &Path) -> Result<(), Error> {
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
     let text = ron::ser::to_string_pretty(&list, pretty)
         .map_err(|error| Error::output(path, format!("writing failed ({error})"), "choose another name"))?;
-    output::write(path, text + "\n")
+    output::replace(path, |file| output::write(file, text + "\n"))
 }
 
 #[cfg(test)]
