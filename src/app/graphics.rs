@@ -6,7 +6,11 @@ use bevy::prelude::*;
 
 use wgpu::Limits;
 
-use crate::{picture::camera::LONGEST_SIDE, world::background};
+use crate::{
+    picture::camera::{BYTES_PER_CELL, LONGEST_SIDE},
+    world::background,
+};
+use thalweg_scene::model::session::count_rendering;
 
 /// Returns the environment variable that names the display, with its value.
 fn display() -> Option<String> {
@@ -59,7 +63,7 @@ fn find_missing_limit(limits: &Limits) -> Option<String> {
 }
 
 /// Looks for a suitable graphics adapter, without which the engine would abort. Returns `true` if all adapters are software
-/// renderers.
+/// renderers. Without an adapter that has memory of its own, rendering counts in the memory budget from now on.
 ///
 /// # Errors
 /// There is no adapter, or the limits of all adapters are too low.
@@ -74,7 +78,12 @@ pub fn find_adapter() -> Result<bool, String> {
     {
         return Err(format!("{missing} (update the driver, or use a newer graphics card)"));
     }
-    Ok(found.iter().all(|adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu))
+    let are_all =
+        |types: &[wgpu::DeviceType]| found.iter().all(|adapter| types.contains(&adapter.get_info().device_type));
+    if are_all(&[wgpu::DeviceType::Cpu, wgpu::DeviceType::IntegratedGpu]) {
+        count_rendering(BYTES_PER_CELL);
+    }
+    Ok(are_all(&[wgpu::DeviceType::Cpu]))
 }
 
 #[cfg(test)]

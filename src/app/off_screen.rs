@@ -37,7 +37,7 @@ use thalweg_scene::{
         watch::{FrameAction, FrameCallback, FrameContext},
     },
     model::{film::CAMERAS, session::Session},
-    settings::{AntiAliasing, PictureFormat, Quality, Settings},
+    settings::{AntiAliasing, Quality, ScreenshotFormat, Settings},
 };
 
 /// Frames to render before a screenshot: pipelines are compiled in the first, textures arrive in the second.
@@ -124,8 +124,8 @@ pub fn capture(app: &mut App) -> Result<Image, String> {
 pub(super) fn set_options(app: &mut App, how: RenderOptions) {
     app.insert_resource(UiVisible(how.ui)).init_resource::<CaptureResult>();
     let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
-    settings.picture_format = if how.as_light { PictureFormat::Exr } else { PictureFormat::Png };
-    (settings.picture_blur, settings.transparent_pictures) = (how.blur, how.transparent);
+    settings.screenshot_format = if how.as_light { ScreenshotFormat::Exr } else { ScreenshotFormat::Png };
+    (settings.screenshot_blur, settings.transparent_screenshots) = (how.blur, how.transparent);
     for _ in 0..FRAMES_BEFORE_SHOT {
         app.update();
     }

@@ -14,7 +14,7 @@ use crate::shell::{
 };
 use crate::world::{AppCommand, FileCommand, WindowCommand};
 use egui_phosphor::regular as icon;
-use thalweg_scene::settings::{log_folder, picture_folder, settings_file};
+use thalweg_scene::settings::{log_folder, screenshot_folder, settings_file};
 
 const PANE: FloatingWindow = FloatingWindow { key: "about", kind: FloatingWindowKind::Modeless };
 
@@ -46,7 +46,7 @@ fn about_ui(ui: &mut Ui, adapter: Option<&RenderAdapterInfo>, commands: &mut Vec
     let folders = [
         ("Log and crash reports", Some(log_folder())),
         ("Settings", settings_file().and_then(|file| file.parent().map(ToOwned::to_owned))),
-        ("Screenshots and videos", Some(picture_folder())),
+        ("Screenshots and videos", Some(screenshot_folder())),
     ];
     for (title, folder) in folders {
         let Some(folder) = folder else { continue };

@@ -23,11 +23,7 @@ use crate::world::{
     Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, FollowsKeyframes, KeyframeCommand, Level, Notices,
     OtherWindows, PointerOverView, Preferences, Presentation, Simulations, ViewportArea,
 };
-use thalweg_scene::{
-    io,
-    model::{film::CAMERAS, session::count_rendering},
-    settings::Buttons,
-};
+use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
 /// Rotation speed of the turntable, in radians per second.
 const TURN: f32 = 0.06;
@@ -110,7 +106,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// Memory that textures, overlay and rivers take per cell, in bytes.
-const BYTES_PER_CELL: usize = 62;
+pub const BYTES_PER_CELL: usize = 62;
 
 /// Maximum side of an image, in pixels.
 pub const LONGEST_SIDE: u32 = 8192;
@@ -128,9 +124,6 @@ fn spawn_camera(
     mut preferences: ResMut<Preferences>,
 ) {
     preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
-    if matches!(adapter.device_type, wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu) {
-        count_rendering(BYTES_PER_CELL);
-    }
     view.image = images.add(canvas(view.rect.size(), false));
     let mut orbit = PanOrbitCamera {
         focus: FOCUS,

@@ -31,7 +31,7 @@ use crate::world::{
 };
 use thalweg_scene::{
     io::{Budget, ImagePixels, JobProgress},
-    settings::PictureFormat,
+    settings::ScreenshotFormat,
 };
 
 /// Maximum side of a part, in pixels.
@@ -239,10 +239,10 @@ pub(super) fn take(
     if std::mem::take(&mut taking.wanted) && taking.picture.is_none() {
         let (place, projection, orbit) = *camera;
         let seen = (projection.get_clip_from_view(), GlobalTransform::from(*place));
-        let blur = preferences.settings.picture_blur / 100.0;
+        let blur = preferences.settings.screenshot_blur / 100.0;
         let sharp = land.ahead(seen.0, &seen.1).or(orbit.radius).unwrap_or(FAR);
-        let whole = size(view.rect.size(), preferences.settings.picture_side);
-        let as_light = preferences.settings.picture_format == PictureFormat::Exr;
+        let whole = size(view.rect.size(), preferences.settings.screenshot_side);
+        let as_light = preferences.settings.screenshot_format == ScreenshotFormat::Exr;
         // Accumulation buffer and output.
         let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
         if let Err(error) = Budget::present().request(Path::new("screenshot"), needed) {
@@ -259,7 +259,7 @@ pub(super) fn take(
         taking.picture = Some(Picture {
             of,
             size: whole,
-            transparent: preferences.settings.transparent_pictures,
+            transparent: preferences.settings.transparent_screenshots,
             as_light,
             seen,
             aperture: Aperture::new(blur, sharp, seen.0),

@@ -231,11 +231,11 @@ pub fn duration(seconds: f64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// Formats a number with digit groups, e.g. 200 000.
+/// Formats a number with digit groups, e.g. 200 000, separated by spaces at which lines do not break.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string().into_bytes();
     let groups: Vec<_> = digits.rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join(" ")
+    groups.join("\u{a0}")
 }
 
 #[cfg(test)]
@@ -282,6 +282,9 @@ mod tests {
     #[test]
     fn numbers_are_grouped_by_three() {
         let text = grouped;
-        assert_eq!([7, 1000, 200_000, 12_345_678].map(text), ["7", "1 000", "200 000", "12 345 678"]);
+        assert_eq!(
+            [7, 1000, 200_000, 12_345_678].map(text),
+            ["7", "1\u{a0}000", "200\u{a0}000", "12\u{a0}345\u{a0}678"]
+        );
     }
 }

@@ -11,7 +11,7 @@ use bevy::prelude::*;
 use super::{FileCommand, Level, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart};
 use thalweg_scene::{
     io::{Error, ImagePixels, JobProgress, output},
-    settings::picture_folder,
+    settings::screenshot_folder,
 };
 use thalweg_sim::core::{grid::Grid, terrain::Layer};
 
@@ -112,7 +112,7 @@ impl Jobs {
 
     /// Returns an unused file name in the folder of screenshots.
     pub fn unused_screenshot_path(&self, stem: &str, ending: &str) -> PathBuf {
-        free_name(&self.screenshot_folder.clone().unwrap_or_else(picture_folder), stem, ending)
+        free_name(&self.screenshot_folder.clone().unwrap_or_else(screenshot_folder), stem, ending)
     }
 
     /// Returns `true` while a job derives a new state from the project, which is locked meanwhile.
@@ -204,7 +204,7 @@ impl Jobs {
 
     /// Saves a screenshot in the background.
     pub fn save_screenshot(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: ImagePixels) {
-        let folder = self.screenshot_folder.clone().unwrap_or_else(picture_folder);
+        let folder = self.screenshot_folder.clone().unwrap_or_else(screenshot_folder);
         let write = move |progress: &JobProgress| {
             let path = free_name(&folder, &stem, pixels.ending());
             output::replace(&path, |file| pixels.write(file, size, progress))?;

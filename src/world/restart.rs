@@ -9,7 +9,10 @@ use thalweg_scene::{
     io::JobProgress,
     model::session::{Session, Start},
 };
-use thalweg_sim::params::Value;
+use thalweg_sim::{
+    generate::TerrainParams,
+    params::{Value, write},
+};
 
 /// Callback that changes the parameters of a session and returns its seed, given its index and the seed of the selected simulation.
 type RestartChange = Arc<dyn Fn(usize, &mut Session, u64) -> u64 + Send + Sync>;
@@ -46,10 +49,15 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// Returns the names and values of terrain parameters that the terrain does not have yet. Later ones override earlier ones.
-    pub fn parameters(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+    /// Returns the terrain parameters of a session with the values that its terrain does not have yet, so that sliders keep their values
+    /// while terrain is being generated.
+    pub fn pending_terrain(&self, session: &Session) -> TerrainParams {
+        let mut terrain = session.terrain.clone();
         let all = self.running.iter().map(|running| &running.request.restart).chain(&self.queued);
-        all.filter_map(|restart| restart.control.zip(restart.value.as_ref()))
+        for (name, value) in all.filter_map(|restart| restart.control.zip(restart.value.as_ref())) {
+            write(&mut terrain, name, value);
+        }
+        terrain
     }
 
     /// Returns `true` while terrain is being generated.

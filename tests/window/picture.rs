@@ -364,7 +364,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     const SIZE: [u32; 2] = [2400, 2100];
     let Some(mut app) = running("alpine-valley", 96, (240, 210)) else { return };
     frames(&mut app, 10);
-    app.world_mut().resource_mut::<Preferences>().settings.picture_side = SIZE[0] as f32;
+    app.world_mut().resource_mut::<Preferences>().settings.screenshot_side = SIZE[0] as f32;
     let (size, parts) = taken(&mut app);
     assert_eq!(size, SIZE);
     // The same, rendered at once in a view of that size. No notification covers it.
@@ -374,7 +374,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     let wanted = picture(&mut app);
     let found: Vec<[u8; 3]> = parts.iter().map(|&[red, green, blue, _]| [red, green, blue]).collect();
     assert!(changed(&wanted, &found) < 1e-3, "parts differ from the whole: {}", changed(&wanted, &found));
-    app.world_mut().resource_mut::<Preferences>().settings.transparent_pictures = true;
+    app.world_mut().resource_mut::<Preferences>().settings.transparent_screenshots = true;
     let (_, alone) = taken(&mut app);
     let [width, height] = SIZE.map(|side| side as usize);
     assert!([0, width - 1, width * (height - 1)].iter().all(|&corner| alone[corner] == [0; 4]), "the table is drawn");
@@ -410,7 +410,7 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
     let Some(mut app) = running("young-range", 128, (320, 200)) else { return };
     frames(&mut app, 20);
     let (size, sharp) = taken(&mut app);
-    app.world_mut().resource_mut::<Preferences>().settings.picture_blur = 10.0;
+    app.world_mut().resource_mut::<Preferences>().settings.screenshot_blur = 10.0;
     let (_, blurred) = taken(&mut app);
     let [width, height] = size.map(|side| side as usize);
     let kept = |rows: Range<usize>| sharpness(&blurred, width, rows.clone()) / sharpness(&sharp, width, rows);
@@ -424,7 +424,7 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
     );
     assert!(taken(&mut app).1 == blurred, "it is another picture");
     // The same off-screen, also with a transparent background.
-    app.world_mut().resource_mut::<Preferences>().settings.transparent_pictures = true;
+    app.world_mut().resource_mut::<Preferences>().settings.transparent_screenshots = true;
     let wanted = taken(&mut app);
     drop(app);
     let folder = tempfile::tempdir().expect("a temporary folder");

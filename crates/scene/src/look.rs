@@ -100,11 +100,11 @@ pub struct Look {
     #[reflect(@knob(0.0..=1.0).source("this work").main())]
     pub sand_color: [f32; 3],
     /// Quantity along the ramp, from the first to the fifth colour.
-    #[reflect(@choice().source("this work").only("color_by=ramp").main())]
+    #[reflect(@choice().title("Ramp quantity").source("this work").only("color_by=ramp").main())]
     pub ramp_along: RampQuantity,
     /// Second quantity, which blends from the first five colours of the ramp to the second five. With Nothing, only the first
     /// five are used.
-    #[reflect(@choice().source("this work").only("color_by=ramp").main())]
+    #[reflect(@choice().title("Second ramp quantity").source("this work").only("color_by=ramp").main())]
     pub ramp_across: RampQuantity,
     /// Colour at the minimum of the first quantity and the minimum of the second.
     #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp").main())]
@@ -140,14 +140,14 @@ pub struct Look {
     #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub bedrock_color: [f32; 3],
     /// Colour of the ground plane under the block.
-    #[reflect(@knob(0.0..=1.0).source("this work"))]
+    #[reflect(@knob(0.0..=1.0).title("Ground plane colour").source("this work"))]
     pub table_color: [f32; 3],
     /// Sand thickness that hides the ground beneath, in cells; at most 4 m. Low values colour even a dusting as sand, high values
     /// only dunes and thick fans.
     #[reflect(@knob(0.01..=5.0).unit("cells").source("this work").log())]
     pub sand_cover: f32,
     /// Strength of the natural colour variation of grass and rock. 0 gives flat colours.
-    #[reflect(@knob(0.0..=1.0).source("this work"))]
+    #[reflect(@knob(0.0..=1.0).title("Colour variation").source("this work"))]
     pub grain: f32,
     /// Strength of sub-cell detail: rock ledges, rubble, tufts of grass. 0 is smooth. With a software renderer, detail appears once
     /// the view is still.
@@ -155,17 +155,17 @@ pub struct Look {
     pub detail: f32,
     /// Visibility of erosion and deposition: fresh rock and bare soil where the ground is lower than at the start, pale
     /// deposits where it is higher. Sculpting counts too. 0 hides them.
-    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
+    #[reflect(@knob(0.0..=1.0).title("Erosion traces").source("this work").only("color_by=steepness"))]
     pub traces: f32,
     /// Amount of vegetation along streams and of bare ground in steep gullies. Only visible where rivers are drawn.
     #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
     pub vegetation: f32,
     /// Tree cover of vegetated ground. Forest grows on concave slopes and along streams rather than on crests, and never in
     /// water or on rock, snow, sand and eroded ground. 0 is open land.
-    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
+    #[reflect(@knob(0.0..=1.0).title("Forest").source("this work").only("color_by=steepness"))]
     pub woods: f32,
     /// Strength of sand glitter towards a low sun. Requires Detail above 0.
-    #[reflect(@knob(0.0..=1.0).source("this work"))]
+    #[reflect(@knob(0.0..=1.0).title("Sand glitter").source("this work"))]
     pub glitter: f32,
     /// Elevation above which snow lies. It extends lower on shaded slopes and slides off steep ones. The maximum disables snow.
     #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("this work"))]
@@ -185,10 +185,10 @@ pub struct Look {
     pub steep_threshold: f32,
     /// Half-width of the transition between the flat and steep colours, in the units of Steep threshold. 0 gives a hard edge,
     /// as published; high values blend the colours.
-    #[reflect(@knob(0.0..=0.5).source("this work"))]
+    #[reflect(@knob(0.0..=0.5).title("Transition width").source("this work"))]
     pub threshold_softness: f32,
     /// Position of the sun: set directly, or from time of day, day of year and latitude.
-    #[reflect(@choice().source("this work").main())]
+    #[reflect(@choice().title("Sun position").source("this work").main())]
     pub sun_by: SunControl,
     /// Azimuth of the sun, clockwise from the top of the map. Light from the side shows relief best, light from behind the
     /// camera flattens it.
@@ -198,10 +198,10 @@ pub struct Look {
     #[reflect(@knob(LOWEST_SUN..=90.0).unit("°").source("this work").only("sun_by=direction").main())]
     pub sun_elevation: f32,
     /// Local solar time: 12 is noon. At night, the sun is drawn just above the horizon.
-    #[reflect(@knob(0.0..=24.0).unit("h").source("Spherical astronomy").only("sun_by=time").main())]
+    #[reflect(@knob(0.0..=24.0).title("Time of day").unit("h").source("Spherical astronomy").only("sun_by=time").main())]
     pub hour: f32,
     /// Day of the year, from 1: 80 and 266 are the equinoxes, 172 is the northern summer solstice, 355 the winter solstice.
-    #[reflect(@knob(1.0..=365.0).source("Spherical astronomy").only("sun_by=time"))]
+    #[reflect(@knob(1.0..=365.0).title("Day of year").source("Spherical astronomy").only("sun_by=time"))]
     pub day: f32,
     /// Latitude of the terrain: positive north of the equator, negative south of it.
     #[reflect(@knob(-90.0..=90.0).unit("°").source("Spherical astronomy").only("sun_by=time"))]
@@ -211,7 +211,7 @@ pub struct Look {
     pub sun_strength: f32,
     /// Ambient term of the Phong model: light from sky and ground on every face. High values flatten the relief, low values turn
     /// shadows black.
-    #[reflect(@knob(0.0..=1.0).source("Phong 1975"))]
+    #[reflect(@knob(0.0..=1.0).title("Ambient light").source("Phong 1975"))]
     pub ambient: f32,
     /// Specular term of the Phong model: strength of the highlight. 0 looks like dry rock, 1 looks wet.
     #[reflect(@knob(0.0..=1.0).source("Phong 1975"))]
@@ -230,10 +230,10 @@ pub struct Look {
     pub cloud_shadows: f32,
     /// Ambient occlusion: darkening of valleys and creases, which see less of the sky. 0 disables it; high values make creases
     /// look dirty.
-    #[reflect(@knob(0.0..=1.0).source("this work"))]
+    #[reflect(@knob(0.0..=1.0).title("Ambient occlusion").source("this work"))]
     pub occlusion: f32,
     /// Density of the haze: the fraction of light lost over slightly more than the width of the map. 0 is clear air.
-    #[reflect(@knob(0.0..=1.0).source(D1))]
+    #[reflect(@knob(0.0..=1.0).title("Haze").source(D1))]
     pub fog: f32,
     /// Turbidity of the sky. 0 is deep blue mountain air; high values are pale, and warm around a low sun.
     #[reflect(@knob(0.0..=1.0).source("this work"))]
@@ -255,7 +255,7 @@ pub struct Look {
     #[reflect(@knob(10.0..=100.0).unit("°").source("this work"))]
     pub field_of_view: f32,
     /// Height of the block below the lowest ground, as a fraction of the shorter side of the map.
-    #[reflect(@knob(0.0..=0.5).source("this work"))]
+    #[reflect(@knob(0.0..=0.5).title("Base depth").source("this work"))]
     pub base: f32,
     /// Factor by which heights are exaggerated on screen. 1 is true to scale. Does not affect the simulation.
     #[reflect(@knob(0.1..=10.0).unit("×").source("this work").log().main())]
@@ -363,22 +363,22 @@ pub struct WaterLook {
     #[reflect(@knob(0.0..=1.0).source("this work").main())]
     pub color: [f32; 3],
     /// Colour of water saturated with sediment.
-    #[reflect(@knob(0.0..=1.0).source("Jákó & Tóth 2011, figure 7").main())]
+    #[reflect(@knob(0.0..=1.0).title("Sediment colour").source("Jákó & Tóth 2011, figure 7").main())]
     pub silt_color: [f32; 3],
     /// Depth to which the bed is visible. Low values make water opaque, high values show the bed of lakes.
     #[reflect(@knob(0.1..=50.0).unit("m").source("this work").log().main())]
     pub clarity: f32,
     /// Reflectance of the surface, as a multiple of that of real water. 0 reflects no sky, high values look like mercury.
-    #[reflect(@knob(0.0..=3.0).source("Fresnel's law, after Schlick").main())]
+    #[reflect(@knob(0.0..=3.0).title("Reflectance").source("Fresnel's law, after Schlick").main())]
     pub mirror: f32,
     /// Strength of sun glint on the waves. 0 disables it.
-    #[reflect(@knob(0.0..=4.0).source("this work"))]
+    #[reflect(@knob(0.0..=4.0).title("Sun glint").source("this work"))]
     pub glint: f32,
     /// Strength of small waves. 0 is mirror-smooth.
     #[reflect(@knob(0.0..=0.5).source("this work").main())]
     pub ripples: f32,
     /// Depth from which water is drawn at full strength. Low values show rain on every slope, high values only rivers and lakes.
-    #[reflect(@knob(0.001..=2.0).unit("m").source("this work").log().main())]
+    #[reflect(@knob(0.001..=2.0).title("Visible depth").unit("m").source("this work").log().main())]
     pub film: f32,
 }
 

@@ -85,7 +85,7 @@ pub enum GuideVisibility {
 
 /// File format of screenshots.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PictureFormat {
+pub enum ScreenshotFormat {
     /// Display-referred: PNG with 8 bits per channel.
     #[default]
     Png,
@@ -107,10 +107,10 @@ pub struct Settings {
     #[reflect(@choice().source("this work").main())]
     pub scale_and_north: GuideVisibility,
     /// Size of the interface. Large values are easier to read and leave less room for the viewport.
-    #[reflect(@knob(0.75..=2.5).unit("×").source("this work").main())]
+    #[reflect(@knob(0.75..=2.5).title("Interface scale").unit("×").source("this work").main())]
     pub scale: f32,
     /// Mouse buttons that orbit and pan the camera. The mouse wheel and pinching always zoom.
-    #[reflect(@choice().source("this work").main())]
+    #[reflect(@choice().title("Mouse buttons").source("this work").main())]
     pub buttons: Buttons,
     /// Trackpad navigation: scroll with two fingers to orbit, with Shift to pan, with Ctrl to zoom. When off, scrolling zooms.
     #[reflect(@choice().source("this work").main())]
@@ -135,26 +135,26 @@ pub struct Settings {
     pub adaptive_resolution: bool,
     /// Length of the longer side of screenshots. 0 keeps the resolution of the viewport.
     #[reflect(@knob(0.0..=8192.0).unit("px").source("this work").main())]
-    pub picture_side: f32,
+    pub screenshot_side: f32,
     /// Depth of field of screenshots: diameter of the blur disc of a distant point, as a percentage of the image height. 0 keeps
     /// everything sharp. Blurred screenshots take much longer.
     #[reflect(@knob(0.0..=10.0).unit("%").source("this work").main())]
-    pub picture_blur: f32,
+    pub screenshot_blur: f32,
     /// File format of screenshots: PNG as displayed, or EXR with half floats and no tone curve, for grading and compositing.
     #[reflect(@choice().source("this work").main())]
-    pub picture_format: PictureFormat,
+    pub screenshot_format: ScreenshotFormat,
     /// Take screenshots with a transparent background, so that only the terrain is visible.
     #[reflect(@choice().source("this work").main())]
-    pub transparent_pictures: bool,
+    pub transparent_screenshots: bool,
     /// Synchronise frames with the display (vsync). When off, the frame rate is not limited and the image may tear.
     #[reflect(@choice().source("this work"))]
     pub vsync: bool,
     /// Interval between autosaves: the most work a crash can cost. Low values keep the disk busy; 0 disables autosave.
-    #[reflect(@knob(0.0..=60.0).unit("min").source("this work").main())]
+    #[reflect(@knob(0.0..=60.0).title("Autosave interval").unit("min").source("this work").main())]
     pub autosave: f32,
     /// Memory limit. Larger operations are refused before they start. 0 allows half of the machine's memory; too high a limit slows
     /// down the whole machine.
-    #[reflect(@knob(0.0..=4096.0).unit("GB").source("this work").main())]
+    #[reflect(@knob(0.0..=4096.0).title("Memory limit").unit("GB").source("this work").main())]
     pub memory: f32,
     /// Memory for undo and the timeline. When it is full, timeline states are thinned out and the oldest undo steps are discarded.
     #[reflect(@knob(0.05..=64.0).unit("GB").source("this work").log().main())]
@@ -179,10 +179,10 @@ impl Default for Settings {
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
             adaptive_resolution: true,
-            picture_side: 0.0,
-            picture_blur: 0.0,
-            picture_format: PictureFormat::Png,
-            transparent_pictures: false,
+            screenshot_side: 0.0,
+            screenshot_blur: 0.0,
+            screenshot_format: ScreenshotFormat::Png,
+            transparent_screenshots: false,
             vsync: true,
             autosave: 5.0,
             memory: 0.0,
@@ -321,7 +321,7 @@ pub fn lessons_file() -> Option<PathBuf> {
 }
 
 /// Returns the folder of screenshots.
-pub fn picture_folder() -> PathBuf {
+pub fn screenshot_folder() -> PathBuf {
     let user = directories::UserDirs::new();
     let pictures = user.as_ref().and_then(|user| user.picture_dir().map(Path::to_owned));
     pictures.or_else(|| user.map(|user| user.home_dir().to_owned())).unwrap_or_default().join("Thalweg")

@@ -472,6 +472,9 @@ pub fn capital(text: &str) -> String {
 pub fn choice_title(name: &str) -> String {
     match name {
         "default" => "Corrected".to_owned(),
+        "png" | "exr" => name.to_uppercase(),
+        "fbm" => "fBm".to_owned(),
+        "in-learn" => "In Learn".to_owned(),
         other => title(other),
     }
 }

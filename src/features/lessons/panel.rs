@@ -17,8 +17,8 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, FileCommand, LessonState, Overlay, OverlayCommand, Quiz, QuizCommand, SimulationCommand, Simulations,
-    Transport, Workspace, amount::volume,
+    AppCommand, FileCommand, LessonState, Overlay, OverlayCommand, Quiz, QuizCommand, Restarts, SimulationCommand,
+    Simulations, Transport, Workspace, amount::volume,
 };
 use thalweg_scene::{io::lesson, model::origin::Options};
 use thalweg_sim::{core::quantity::Quantity, params, simulation::stage_changes::StageChanges};
@@ -27,6 +27,7 @@ use thalweg_sim::{core::quantity::Quantity, params, simulation::stage_changes::S
 #[derive(SystemParam)]
 pub struct LessonPanelParams<'w> {
     pub simulations: Res<'w, Simulations>,
+    pub restarts: Res<'w, Restarts>,
     pub course: Res<'w, LessonState>,
     pub transport: Res<'w, Transport>,
     pub quiz: Res<'w, Quiz>,

@@ -138,8 +138,10 @@ fn sliders_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> 
     ui.add_space(4.0);
     ui.label(RichText::new("Sliders of this lesson").strong());
     let (session, defaults) = (state.simulations.selected(), state.simulations.selected().defaults());
+    let terrain = state.restarts.pending_terrain(session);
     let named = |group: &str| free.iter().any(|path| path.split_once('.').is_some_and(|(own, _)| own == group));
-    let groups = session.groups().into_iter().zip(defaults.groups()).filter(|((group, _), _)| named(group));
+    let groups =
+        session.groups_with(&terrain).into_iter().zip(defaults.groups()).filter(|((group, _), _)| named(group));
     let wanted = |path: &str| free.iter().any(|free| free == path);
     groups.flat_map(|(now, fresh)| set(now.0, chosen_of_group_ui(ui, now, fresh, wanted))).collect()
 }

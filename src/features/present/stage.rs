@@ -22,7 +22,7 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, OtherWindows, PresentCommand, Presentation, Simulations, Workspace, amount::display_unit,
+    AppCommand, OtherWindows, PresentCommand, Presentation, Restarts, Simulations, Workspace, amount::display_unit,
     background::BackgroundTask,
 };
 use egui_phosphor::regular as icon;
@@ -35,6 +35,7 @@ pub struct PresentationParams<'w> {
     workspace: Res<'w, State<Workspace>>,
     presentation: Res<'w, Presentation>,
     simulations: Res<'w, Simulations>,
+    restarts: Res<'w, Restarts>,
 }
 
 /// Font sizes, in points.
@@ -154,7 +155,8 @@ fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bo
 /// Draws the sliders listed by the scene.
 fn sliders_ui(root: &Ui, view: egui::Rect, state: &PresentationParams<'_>) -> Vec<AppCommand> {
     let session = state.simulations.selected();
-    let groups = session.groups();
+    let terrain = state.restarts.pending_terrain(session);
+    let groups = session.groups_with(&terrain);
     let wanted = |path: &String| {
         let (group, _) = path.split_once('.')?;
         let group = groups.iter().find(|(key, _)| *key == group)?;

@@ -16,7 +16,7 @@ use crate::shell::{
     style,
 };
 use crate::world::{AppCommand, EditCommand, Jobs, Restarts, SimulationCommand, Simulations, Workspace};
-use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits, params::write};
+use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
 
 /// Available sizes, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
@@ -112,11 +112,7 @@ fn panel_ui(
     if session.heightmap.is_some() {
         ui.label(RichText::new("Imported heightmap: only the Edge, Sand and Uplift parameters apply.").weak());
     }
-    // Sliders keep their values while the terrain is being generated.
-    let mut terrain = session.terrain.clone();
-    for (name, value) in restarts.parameters() {
-        write(&mut terrain, name, value);
-    }
+    let terrain = restarts.pending_terrain(session);
     let changes = group_ui(ui, ("terrain", &terrain), ("terrain", &TerrainParams::default()), main_only);
     commands.extend(set("terrain", changes));
     if main_only {

@@ -334,8 +334,13 @@ impl Session {
 
     /// Returns all parameters: terrain, look, rivers, range, processes.
     pub fn groups(&self) -> Vec<Group<'_>> {
-        let mut groups: Vec<Group<'_>> = vec![
-            ("terrain", &self.terrain),
+        self.groups_with(&self.terrain)
+    }
+
+    /// Returns all parameters, those of the terrain from `terrain`.
+    pub fn groups_with<'a>(&'a self, terrain: &'a TerrainParams) -> Vec<Group<'a>> {
+        let mut groups: Vec<Group<'a>> = vec![
+            ("terrain", terrain),
             ("look", &self.look),
             ("water-look", &self.water_look),
             ("rivers", &self.rivers),

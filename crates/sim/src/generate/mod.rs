@@ -179,7 +179,7 @@ pub struct TerrainParams {
     #[reflect(@choice().source("this work").main())]
     pub uplift: Uplift,
     /// Slowest uplift, as a fraction of the fastest. At 0 some areas never rise; at high values everything rises almost equally.
-    #[reflect(@knob(0.0..=1.0).source("this work").only("uplift=dome|belt|fault|patches"))]
+    #[reflect(@knob(0.0..=1.0).title("Minimum uplift").source("this work").only("uplift=dome|belt|fault|patches"))]
     pub uplift_least: f32,
     /// Source of the softness of the bedrock: one value, height with noise, or rock layers.
     #[reflect(@choice().source(P1).main())]
@@ -205,10 +205,10 @@ pub struct TerrainParams {
     #[reflect(@knob(1.0..=1000.0).unit("m").source("this work").log().only("softness=strata"))]
     pub strata_thickness: f32,
     /// Initial thickness of the sand everywhere. Thin sand is soon washed away; thick sand hides the bedrock.
-    #[reflect(@knob(0.0..=100.0).unit("m").source("this work").main())]
+    #[reflect(@knob(0.0..=100.0).title("Sand thickness").unit("m").source("this work").main())]
     pub sand: f32,
     /// Turn all ground above the lowest point into sand: heaps for the wind to shape.
-    #[reflect(@choice().source("McDonald 2020, simple wind erosion"))]
+    #[reflect(@choice().title("Sand only").source("McDonald 2020, simple wind erosion"))]
     pub loose: bool,
 }
 

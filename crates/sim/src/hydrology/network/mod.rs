@@ -68,17 +68,17 @@ pub struct RiverParams {
     #[reflect(@choice().source("this work").main())]
     pub course: Course,
     /// Drainage area at which a river begins. Low values draw every gully, high values only the large rivers.
-    #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("this work").log().main().grows())]
+    #[reflect(@knob(1.0..=50_000.0).title("Channel threshold").unit("cells").symbol("A").source("this work").log().main().grows())]
     pub from_cells: f32,
     /// Runoff at bankfull discharge. High values make rivers wide and deep.
-    #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("this work").log().main())]
+    #[reflect(@knob(0.01..=100.0).title("Bankfull runoff").unit("mm/h").symbol("q").source("this work").log().main())]
     pub runoff: f32,
     /// Width of a river with a discharge of one cubic metre per second. It grows with the square root of discharge. Typically
     /// high in sand, low in clay and rock.
-    #[reflect(@knob(0.5..=30.0).unit("m").symbol("a").source(LEOPOLD).log().main())]
+    #[reflect(@knob(0.5..=30.0).title("Width coefficient").unit("m").symbol("a").source(LEOPOLD).log().main())]
     pub width: f32,
     /// Depth of a river with a discharge of one cubic metre per second. It grows with discharge to the power 0.4.
-    #[reflect(@knob(0.02..=3.0).unit("m").symbol("b").source(LEOPOLD).log().main())]
+    #[reflect(@knob(0.02..=3.0).title("Depth coefficient").unit("m").symbol("b").source(LEOPOLD).log().main())]
     pub depth: f32,
 }
 

@@ -39,7 +39,7 @@ pub struct Params {
     pub per_tick: u32,
     /// Number of droplets after which the terrain counts as finished: the end of the progress bar, where the simulation pauses
     /// once.
-    #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows().indirect())]
+    #[reflect(@knob(1000.0..=1_000_000_000.0).title("Total droplets").unit("droplets").source(D1).log().grows().indirect())]
     pub total: u32,
     /// Spawn droplets at springs too. Their fraction of the droplets equals their fraction of the water supply.
     #[reflect(@choice().source("this work").only("mode=default").indirect())]
@@ -54,13 +54,13 @@ pub struct Params {
     pub rain_rate: f32,
     /// Water of a droplet, as a depth over one cell. While Water is on, the remainder joins the water where the droplet ends.
     /// High values raise lakes; at 0 droplets add no water.
-    #[reflect(@knob(0.0..=1.0).unit("m").source("this work").only("mode=default").indirect())]
+    #[reflect(@knob(0.0..=1.0).title("Water per droplet").unit("m").source("this work").only("mode=default").indirect())]
     pub water: f32,
     /// Droplets per tick whose track is drawn. High values hide the ground; 0 draws none. Does not affect the terrain.
-    #[reflect(@knob(0.0..=500.0).unit("droplets").source("this work").indirect())]
+    #[reflect(@knob(0.0..=500.0).title("Visible tracks").unit("droplets").source("this work").indirect())]
     pub tracks: u32,
     /// Time step. Long steps erode fast but noisily; short steps take longer for the same erosion.
-    #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log().only("law=mass-transfer"))]
+    #[reflect(@knob(0.01..=5.0).title("Time step").symbol("dt").source(D1).log().only("law=mass-transfer"))]
     pub dt: f32,
     /// Inertia of the water. High values make droplets accelerate slowly and overshoot bends; low values let them follow every
     /// rill.
@@ -78,7 +78,7 @@ pub struct Params {
     #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main().only("law=streams|mass-transfer"))]
     pub evaporation_rate: f32,
     /// Fraction of its initial water at which a droplet ends. High values end it sooner.
-    #[reflect(@knob(0.0001..=0.1).source(D1).log().only("law=streams|mass-transfer").indirect())]
+    #[reflect(@knob(0.0001..=0.1).title("Minimum volume").source(D1).log().only("law=streams|mass-transfer").indirect())]
     pub min_volume: f32,
     /// Transport capacity at a slope of one and a drainage area of one hectare, as a thickness over one cell. High values incise
     /// deep valleys.
@@ -86,7 +86,7 @@ pub struct Params {
     pub entrainment: f32,
     /// Rate at which the load approaches the capacity, per unit of length. High values erode slopes and valleys alike; low values
     /// let streams cut narrow channels.
-    #[reflect(@knob(0.001..=1.0).source("this work").log().main().only("mode=default law=streams"))]
+    #[reflect(@knob(0.001..=1.0).title("Exchange rate").source("this work").log().main().only("mode=default law=streams"))]
     pub exchange: f32,
     /// Increase of the transport capacity in large streams, relative to a cell without discharge.
     #[reflect(@knob(0.0..=100.0).source(H1).only("mode=published law=streams"))]
@@ -101,20 +101,20 @@ pub struct Params {
     #[reflect(@knob(0.1..=10.0).source(H1).log().only("law=streams"))]
     pub gravity: f32,
     /// Momentum transfer from earlier droplets, per unit of length. High values make streams meander.
-    #[reflect(@knob(0.0..=5.0).source(H1).main().only("law=streams"))]
+    #[reflect(@knob(0.0..=5.0).title("Momentum transfer").source(H1).main().only("law=streams"))]
     pub transfer: f32,
     /// Drainage area at which a stream deflects droplets half as much as a large river does.
-    #[reflect(@knob(100.0..=10_000_000.0).unit("m²").source("this work; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
+    #[reflect(@knob(100.0..=10_000_000.0).title("Headwater area").unit("m²").source("this work; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
     pub headwater: f32,
     /// Weight of the latest tick in the running averages of discharge and momentum, for one droplet per 65 cells. More droplets
     /// raise it, fewer lower it, except in the published mode. High values make streams shift quickly.
-    #[reflect(@knob(0.001..=1.0).symbol("λ").source(H1).log().only("law=streams"))]
+    #[reflect(@knob(0.001..=1.0).title("Averaging weight").symbol("λ").source(H1).log().only("law=streams"))]
     pub renewal: f32,
     /// Number of steps after which a droplet ends.
-    #[reflect(@knob(10.0..=10_000.0).unit("steps").source(H1).log().only("mode=published law=streams"))]
+    #[reflect(@knob(10.0..=10_000.0).title("Maximum steps").unit("steps").source(H1).log().only("mode=published law=streams"))]
     pub max_age: u32,
     /// Length on the ground of one cell of the published map: values per step, or per unit of time or length, refer to it.
-    #[reflect(@knob(0.1..=1000.0).unit("m").symbol("L").source("this work").log().only("mode=default"))]
+    #[reflect(@knob(0.1..=1000.0).title("Published cell size").unit("m").symbol("L").source("this work").log().only("mode=default"))]
     pub length: f32,
     /// Steepest stable angle of banks cut by droplets, in rock of softness 0.5; harder rock stands steeper. Steeper banks fail.
     #[reflect(@knob(33.0..=80.0).unit("°").source("Schmidt & Montgomery 1995").only("mode=default"))]
@@ -127,16 +127,16 @@ pub struct Params {
     pub drag: f32,
     /// Transport capacity of a full droplet at a speed of one cell per step, as a percentage of the cell size. High values erode
     /// deeply and leave thick deposits.
-    #[reflect(@knob(0.1..=10.0).unit("% of a cell").symbol("Kc").source(D3).log().main().only("law=capacity"))]
+    #[reflect(@knob(0.1..=10.0).title("Transport capacity").unit("% of a cell").symbol("Kc").source(D3).log().main().only("law=capacity"))]
     pub capacity: f32,
     /// Fraction of the excess load deposited per step. High values deposit it immediately.
-    #[reflect(@knob(0.0..=1.0).symbol("Kd").source(D3).only("law=capacity"))]
+    #[reflect(@knob(0.0..=1.0).title("Settling fraction").symbol("Kd").source(D3).only("law=capacity"))]
     pub settling: f32,
     /// Fraction of the capacity deficit eroded per step. High values fill droplets with sediment immediately.
-    #[reflect(@knob(0.0..=1.0).symbol("Ks").source(D3).only("law=capacity"))]
+    #[reflect(@knob(0.0..=1.0).title("Entrainment fraction").symbol("Ks").source(D3).only("law=capacity"))]
     pub suspension: f32,
     /// Initial water of a droplet. High values let it run further and carry more.
-    #[reflect(@knob(0.1..=5.0).symbol("w").source(D3).log().only("law=capacity"))]
+    #[reflect(@knob(0.1..=5.0).title("Initial water").symbol("w").source(D3).log().only("law=capacity"))]
     pub start_water: f32,
     /// Water lost per step. High values end droplets early.
     #[reflect(@knob(0.0005..=0.1).unit("1/step").source(D3).log().only("law=capacity"))]

@@ -47,7 +47,7 @@ pub struct Params {
     #[reflect(@knob(1.0..=10.0).unit("×").source("this work").log().only("mode=default"))]
     pub sand_factor: f32,
     /// Deposition coefficient of river sediment. High values build wide fans and plains; at 0 all sediment leaves the map.
-    #[reflect(@knob(0.0..=10.0).symbol("G").source(YUAN).main())]
+    #[reflect(@knob(0.0..=10.0).title("Deposition coefficient").symbol("G").source(YUAN).main())]
     pub deposition: f32,
     /// Exponent of the drainage area in the erosion law. High values give large rivers gentle gradients and headwaters steep
     /// ones.

@@ -68,7 +68,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=0.5).source(G1).main())]
     pub evaporation: f32,
     /// Transport capacity per metre of flowing water. High values erode deeply; at 0 nothing is eroded.
-    #[reflect(@knob(0.0..=2.0).symbol("Kc").source(G1).main())]
+    #[reflect(@knob(0.0..=2.0).title("Transport capacity").symbol("Kc").source(G1).main())]
     pub capacity: f32,
     /// Fraction of the excess sediment that settles per tick. High values deposit it immediately.
     #[reflect(@knob(0.0..=1.0).symbol("Kd").source(G1).main())]

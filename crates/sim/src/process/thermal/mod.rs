@@ -50,13 +50,13 @@ pub struct Params {
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Angle of repose of dry sand. Low values build flat fans, high values steep cones.
-    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; this work").main().only("mode=default"))]
+    #[reflect(@knob(5.0..=60.0).title("Angle of repose").unit("°").symbol("φ").source("dry sand; this work").main().only("mode=default"))]
     pub repose_angle: f32,
     /// Angle of repose of sand under water, if lower than that of dry sand. Low values flatten deltas and lake shores.
     #[reflect(@knob(5.0..=60.0).unit("°").source("this work").only("mode=default"))]
     pub underwater_angle: f32,
     /// Failure rate of steep rock; as published, of all ground. High values round off ridges immediately; at 0 nothing fails.
-    #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
+    #[reflect(@knob(0.0..=3.0).title("Failure rate").unit("1/s").symbol("Kt").source(P1).main())]
     pub rate: f32,
     /// Increase of the talus slope from the softest to the hardest rock. High values preserve cliffs of hard rock.
     #[reflect(@knob(0.0..=1.0).symbol("Ka").source(TALUS).main())]
@@ -66,11 +66,11 @@ pub struct Params {
     pub talus_bias: f32,
     /// Use a separate time step for thermal erosion. When off, and while Water is on, a tick spans the same simulated time as a
     /// tick of Water.
-    #[reflect(@choice().source("this work").indirect())]
+    #[reflect(@choice().title("Separate time step").source("this work").indirect())]
     pub own_time: bool,
-    /// Simulated time per tick if Water is off or Own time is on. In the corrected mode the value is for a terrain 256 m wide and grows
+    /// Simulated time per tick if Water is off or Separate time step is on. In the corrected mode the value is for a terrain 256 m wide and grows
     /// in proportion to the width.
-    #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
+    #[reflect(@knob(0.0..=0.05).title("Time step").unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
 }
 

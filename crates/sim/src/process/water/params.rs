@@ -27,7 +27,7 @@ pub struct Params {
     pub mode: Mode,
     /// Simulated time per tick. In the corrected mode the value is for a terrain 256 m wide and grows in proportion to the width, whatever
     /// the number of cells. Long ticks are split into substeps; at 0 the water does not move.
-    #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
+    #[reflect(@knob(0.0..=0.05).title("Time step").unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
     /// Rain on every cell. High values flood the map; low values leave only the springs.
     #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main().reads(DisplayAlias::Rain))]
@@ -37,7 +37,7 @@ pub struct Params {
     pub evaporation_rate: f32,
     /// Manning roughness of the bed in the corrected mode. High values make slow, deep rivers; at 0 water accelerates without
     /// limit and never erodes.
-    #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
+    #[reflect(@knob(0.0..=0.2).title("Manning's n").unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
     pub roughness: f32,
     /// Cross-sectional area of the pipes, as published. Wide pipes level the water faster and require shorter steps.
     #[reflect(@knob(0.1..=60.0).unit("m²").symbol("A").source(P1).log().only("mode=published"))]
@@ -47,42 +47,42 @@ pub struct Params {
     pub gravity: f32,
     /// Coefficient of the transport capacity, which grows with velocity and slope: a fraction of the water or, as published, a depth in
     /// metres. High values cut deep and build thick fans; low values barely change the ground.
-    #[reflect(@knob(0.1..=3.0).unit("s").symbol("Kc").source(P1).log().main())]
+    #[reflect(@knob(0.1..=3.0).title("Transport capacity").unit("s").symbol("Kc").source(P1).log().main())]
     pub sediment_capacity: f32,
     /// Entrainment rate of water below its transport capacity. High values cut where the flow steepens; low values erode further
     /// downstream.
-    #[reflect(@knob(0.1..=2.0).unit("1/s").symbol("Ks").source(P1).log().main())]
+    #[reflect(@knob(0.1..=2.0).title("Entrainment rate").unit("1/s").symbol("Ks").source(P1).log().main())]
     pub suspension_rate: f32,
     /// Rate at which excess sediment settles. High values deposit it as soon as the water slows; low values carry it far.
     #[reflect(@knob(0.1..=3.0).unit("1/s").symbol("Kd").source(P1).log().main())]
     pub deposition_rate: f32,
     /// Morphological acceleration: factor by which erosion and deposition are multiplied in each step of the flow. High values
     /// shape terrain within seconds; at 1 bed and flow evolve on the same time scale.
-    #[reflect(@knob(1.0..=1000.0).unit("×").symbol("M").source("Roelvink 2006").log().main().only("mode=default"))]
+    #[reflect(@knob(1.0..=1000.0).title("Morphological factor").unit("×").symbol("M").source("Roelvink 2006").log().main().only("mode=default"))]
     pub acceleration: f32,
     /// Rate at which deposits soften the ground, as published; in the corrected mode deposits stay loose sand. High values make rivers
     /// rework their beds.
     #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1).only("mode=published"))]
     pub softening_rate: f32,
     /// Water depth beyond which the bed is not eroded. Low values keep lake floors smooth; at 0 nothing is eroded.
-    #[reflect(@knob(0.0..=40.0).unit("m").symbol("Kdmax").source(P1).only("depth_limit=true"))]
+    #[reflect(@knob(0.0..=40.0).title("Max. erosion depth").unit("m").symbol("Kdmax").source(P1).only("depth_limit=true"))]
     pub max_erosion_depth: f32,
-    /// Limit erosion to water shallower than Max erosion depth. When off, rivers cut as deep as they can.
-    #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
+    /// Limit erosion to water shallower than Max. erosion depth. When off, rivers cut as deep as they can.
+    #[reflect(@choice().title("Limit erosion depth").source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
     pub depth_limit: bool,
     /// Lower limit of the sine of the slope in the transport capacity, as published. The corrected mode uses the energy slope of
     /// the flow. High values erode plains; at 0 flat ground is not eroded.
-    #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; value chosen for this program").only("mode=published"))]
+    #[reflect(@knob(0.0..=0.5).title("Minimum tilt").symbol("sin α").source("Jákó & Tóth 2011; value chosen for this program").only("mode=published"))]
     pub least_tilt: f32,
     /// Formula of the transport capacity, as published. The corrected mode uses the energy slope of the flow.
-    #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
+    #[reflect(@choice().title("Capacity formula").source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
     pub capacity: Capacity,
     /// Raise the water surface by the volume of the entrained sediment, as published. When off, ripples grow on the bed.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 12c, 13c and figure 8").only("mode=published"))]
     pub displacement: bool,
     /// Start with rivers and lakes in steady state with rain and springs. When off, the terrain starts dry. Has no effect on a
     /// map that no water can leave.
-    #[reflect(@choice().source("this work; Manning"))]
+    #[reflect(@choice().title("Start filled").source("this work; Manning"))]
     pub filled: bool,
     /// Level of the sea around a map with open edges. Low values leave the map without a sea; high values flood it.
     #[reflect(@knob(-1000.0..=9000.0).unit("m").source("this work").indirect())]

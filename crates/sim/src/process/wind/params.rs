@@ -40,30 +40,30 @@ pub struct Params {
     #[reflect(@knob(0.0..=1.0).source(THIS_WORK).only("mode=default"))]
     pub gusts: f32,
     /// Variation of the direction from tick to tick. High values round off crests and widen heaps.
-    #[reflect(@knob(0.0..=180.0).unit("°").source(THIS_WORK).only("mode=default"))]
+    #[reflect(@knob(0.0..=180.0).title("Direction variation").unit("°").source(THIS_WORK).only("mode=default"))]
     pub swing: f32,
     /// Direction towards which a second wind blows.
     #[reflect(@knob(0.0..=360.0).unit("°").source(THIS_WORK).only("mode=default").reads(DisplayAlias::Wind).indirect())]
     pub second_direction: f32,
     /// Fraction of the time in which the second wind blows. The winds alternate in spells of several ticks. Two winds at an
     /// obtuse angle form linear dunes along their resultant.
-    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main().only("mode=default"))]
+    #[reflect(@knob(0.0..=1.0).title("Second wind fraction").source(THIS_WORK).main().only("mode=default"))]
     pub second_share: f32,
     /// Rotation of the wind per thousand ticks. Winds that come from several sides in turn form star dunes.
     #[reflect(@knob(-3600.0..=3600.0).unit("°").source(THIS_WORK).only("mode=default"))]
     pub turning: f32,
     /// Number of directions between which a turning wind switches. With three or more, a heap grows an arm for each. At 0 the wind turns
     /// continuously, which wears heaps down.
-    #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; this work").only("mode=default").indirect())]
+    #[reflect(@knob(0.0..=12.0).title("Directions").unit("sides").source("Zhang et al. 2012; this work").only("mode=default").indirect())]
     pub sides: u32,
     /// Number of grains per tick. High values change the terrain faster and make ticks slower.
     #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("mode=published"))]
     pub per_tick: u32,
     /// Let sand that leaves across an open edge re-enter on the opposite side. When off, the map is blown bare.
-    #[reflect(@choice().source(THIS_WORK).only("mode=default").indirect())]
+    #[reflect(@choice().title("Sand re-entry").source(THIS_WORK).only("mode=default").indirect())]
     pub refeed: bool,
     /// Number of tracks drawn to show sand in the air.
-    #[reflect(@knob(0.0..=500.0).unit("tracks").source(THIS_WORK).indirect())]
+    #[reflect(@knob(0.0..=500.0).title("Visible tracks").unit("tracks").source(THIS_WORK).indirect())]
     pub tracks: u32,
     /// Rate at which the map of wind paths is updated. Low values keep old paths for longer.
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
@@ -72,7 +72,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main().only("mode=default or law=2020"))]
     pub abrasion: f32,
     /// Time step. Long steps make grains jump over cells.
-    #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log().only("mode=published law=2020"))]
+    #[reflect(@knob(0.01..=1.0).title("Time step").symbol("Δt").source(W1).log().only("mode=published law=2020"))]
     pub dt: f32,
     /// Sand that a grain ejects when it hits the ground, and rate at which sand in flight settles. High values move more sand; low values
     /// leave the slopes to thermal erosion.
@@ -94,36 +94,36 @@ pub struct Params {
     /// Sand that a wind of strength 2 carries over a plain per tick and metre of width. High values simulate more time per
     /// tick: dunes move faster, and small cells need more steps. On cells larger than 2.5 saturation lengths dunes are larger
     /// than in nature, and a tick carries more, with the square of the cell size.
-    #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("this work").log().main().only("mode=default"))]
+    #[reflect(@knob(0.01..=5.0).title("Transport capacity").unit("m²/tick").symbol("Q").source("this work").log().main().only("mode=default"))]
     pub capacity: f32,
     /// Speed-up of the wind over rising ground. High values form low dunes that grow and move fast.
-    #[reflect(@knob(0.0..=15.0).symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("mode=default"))]
+    #[reflect(@knob(0.0..=15.0).title("Speed-up").symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("mode=default"))]
     pub speed_up: f32,
     /// Upwind shift of the maximum shear stress from the crest. It makes heaps grow; at 0 they spread.
-    #[reflect(@knob(0.0..=2.0).symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("mode=default"))]
+    #[reflect(@knob(0.0..=2.0).title("Upwind shift").symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("mode=default"))]
     pub lead: f32,
     /// Shear stress on the ground below which no sand moves, as a fraction of the stress of a wind of strength 2 over a plain.
     /// High values keep sand on plains in place, so that the wind only moves it on crests.
-    #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("mode=default"))]
+    #[reflect(@knob(0.0..=0.95).title("Shear threshold").symbol("τt").source("Bagnold 1941").only("mode=default"))]
     pub threshold: f32,
     /// Simulated time in which the moisture of sand falls to a third. Until it is dry, moisture from standing water or rain
     /// binds its grains, and only stronger wind moves them. With Wind alone, a tick represents hours.
-    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; this work").log().only("mode=default").indirect())]
+    #[reflect(@knob(1.0..=100_000.0).title("Drying time").unit("s").source("Fécan et al. 1999; this work").log().only("mode=default").indirect())]
     pub drying: f32,
     /// Spatial variation of the wind, from which the first dunes on flat sand grow. As published, eddies deflect grains.
     #[reflect(@knob(0.0..=1.0).source(W2).only("mode=default or law=boundary-layer"))]
     pub turbulence: f32,
     /// Number of steps after which a grain stops. Its load is lost.
-    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("mode=published law=boundary-layer"))]
+    #[reflect(@knob(16.0..=4096.0).title("Maximum steps").unit("steps").source(W2).log().only("mode=published law=boundary-layer"))]
     pub max_age: u32,
     /// Angle of repose of dry sand. Low values form flat dunes, high values steep lee slopes.
-    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; this work").main().only("mode=default"))]
+    #[reflect(@knob(5.0..=60.0).title("Angle of repose").unit("°").symbol("φ").source("dry sand; this work").main().only("mode=default"))]
     pub repose_angle: f32,
     /// Fraction of the gap between load and capacity that a grain closes in a step.
     #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("mode=published law=boundary-layer"))]
     pub uptake: f32,
     /// Fall of a grain in flight per step and load.
-    #[reflect(@knob(0.0..=1.0).source(W2).only("mode=published law=boundary-layer"))]
+    #[reflect(@knob(0.0..=1.0).title("Grain weight").source(W2).only("mode=published law=boundary-layer"))]
     pub weight: f32,
     /// Height difference up to which sand is stable, as a multiple of 80 cells.
     #[reflect(@knob(0.0..=0.05).source(W2).only("mode=published law=boundary-layer"))]
