@@ -671,7 +671,7 @@ fn a_sweep_goes_on_where_it_stopped_and_each_of_its_runs_is_what_a_build_gives()
         ["--set", "droplets.per_tick=400", "--seed", "3", "--size", "48", "--ticks", "12", "--enable", "droplets"];
     let build: Vec<&str> = ["build", "round-hill", "--out", "one", "--json"].iter().chain(&set).copied().collect();
     let built = report(&succeeds(&[], &build, folder.path()));
-    assert_eq!(built["layers"], run["layers"], "the same land, bit by bit");
+    assert_eq!(built["layers"], run["layers"], "the same terrain, bit by bit");
     // A damaged run is repeated.
     fs::write(out.join("runs/0001/report.json"), "{").expect("writable");
     assert_eq!(sweep(&[])["made"].as_u64(), Some(1));

@@ -40,7 +40,7 @@ struct Scene {
     country: vec4<f32>,
     // Vegetation along streams; sand glitter; darkness of cloud shadows; forest cover.
     life: vec4<f32>,
-    // 1 if a ramp colours the ground; indices of its two quantities, as in `RampBy` in `crates/scene/src/look.rs`; reciprocal of
+    // 1 if a ramp colours the ground; indices of its two quantities, as in `RampQuantity` in `crates/scene/src/look.rs`; reciprocal of
     // the terrain's height range in world units.
     ramp_by: vec4<f32>,
     // Its colours from low to high values of the first quantity, then those of the other end of the second.

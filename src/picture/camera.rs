@@ -273,7 +273,7 @@ pub(super) struct KeyframeFollower {
     turns: f32,
 }
 
-/// Animates the camera along the keyframes of the presented scene or of the work until the user moves it.
+/// Animates the camera along the keyframes of the presented scene or of the project until the user moves it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keyframes(
     (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeyframes>),

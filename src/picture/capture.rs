@@ -4,7 +4,7 @@
 //! meanwhile; any other change restarts the rendering. With depth of field, each part is the mean of many images seen through
 //! points of the lens.
 //!
-//! While a film of the window is recorded, its frames are captured as they are drawn.
+//! While a video of the window is recorded, its frames are captured as they are drawn.
 
 use std::path::Path;
 
@@ -90,7 +90,7 @@ pub(super) struct ScreenshotState {
 
 /// An image rendered part by part.
 struct Picture {
-    /// Its work and start.
+    /// Its project and start.
     of: (u64, u64),
     size: UVec2,
     transparent: bool,
@@ -386,13 +386,13 @@ pub(super) fn obey(
     );
 }
 
-/// Minimum interval between captured frames of a film, in seconds.
+/// Minimum interval between captured frames of a video, in seconds.
 const FILMED: f32 = 1.0 / 30.0;
 
 /// Maximum number of captures in flight. Each takes some frames.
 const ON_THEIR_WAY: usize = 3;
 
-/// Captures the window for the film being recorded.
+/// Captures the window for the video being recorded.
 pub(super) fn film_window(
     recording: Res<Recording>,
     time: Res<Time<Real>>,

@@ -26,7 +26,7 @@ use thalweg_sim::{
     hydrology::network::{NearestRiver, RiverMaps},
 };
 
-/// River uniforms; mirrors `RiverTextures` in `shaders/rivers.wgsl`.
+/// River uniforms; mirrors `River` in `shaders/rivers.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
 struct RiverUniforms {
     color: Vec4,

@@ -20,7 +20,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::grid::{Grid, GridVersion};
 
-/// A camera pose that frames all blocks, and the view and work for which it was computed.
+/// A camera pose that frames all blocks, and the view and project for which it was computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FramedPose {
     focus: Vec3,
@@ -42,12 +42,12 @@ pub struct SceneFrame {
     /// Height of the focus, and the distance.
     height: f32,
     far: f32,
-    /// Work of the blocks.
+    /// Project of the blocks.
     work: u64,
 }
 
 impl SceneFrame {
-    /// Computes the reference frame of a work's blocks.
+    /// Computes the reference frame of a project's blocks.
     fn of(lands: &[BlockBounds], picture: (f32, f32), work: u64) -> Option<Self> {
         let (focus, far) = frame(lands, (0.0, true), CAMERAS[0].2.to_radians(), picture)?;
         let ends = lands.iter().map(|land| [land.centre - 0.5 * land.extent, land.centre + 0.5 * land.extent]);
@@ -55,7 +55,7 @@ impl SceneFrame {
         Some(Self { corner, sides: (end - corner).max(Vec2::splat(1e-3)), height: focus.y, far, work })
     }
 
-    /// `true` if it belongs to the current work.
+    /// `true` if it belongs to the current project.
     pub(super) fn is_of(&self, simulations: &Simulations) -> bool {
         self.work == simulations.project_id()
     }

@@ -181,7 +181,7 @@ impl TerrainBlocks {
         self.starts.iter().filter_map(TerrainBlock::bed)
     }
 
-    /// Creates a surface of a material on a tract.
+    /// Creates a surface of a material on a chunk set.
     pub(super) fn piece<M: SurfaceMaterial>(&self, material: Handle<M>, tract: ChunkSet) -> DrawnMesh<M> {
         DrawnMesh { mesh: self.square.clone(), material, tract: Some(tract) }
     }

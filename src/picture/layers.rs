@@ -114,7 +114,7 @@ impl<'a> TerrainLayers<'a> {
         upload::few_parts(tiling, &changed)
     }
 
-    /// Returns the bytes of parts in the layout of `Patch`, and the range of heights in them.
+    /// Returns the bytes of parts in the layout of [`upload::TexturePatch`], and the range of heights in them.
     pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, HeightRange) {
         let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
         let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
@@ -156,7 +156,7 @@ impl<'a> TerrainLayers<'a> {
         (bytes, heights)
     }
 
-    /// Returns the elevation change since the start, one byte per cell: of parts in the layout of `Patch`, or of the whole map.
+    /// Returns the elevation change since the start, one byte per cell: of parts laid out as [`upload::TexturePatch`], or of the whole map.
     pub(super) fn past_bytes(&self, parts: Option<&[URect]>) -> Vec<u8> {
         let (width, [bedrock, sand, ..]) = (self.width(), self.layers);
         let byte = |index: usize| {

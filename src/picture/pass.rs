@@ -76,7 +76,7 @@ pub(super) struct DrawnMesh<M: SurfaceMaterial> {
     pub tract: Option<ChunkSet>,
 }
 
-/// Draws all pieces of a surface.
+/// Draws all meshes of a surface.
 pub(super) struct SurfacePlugin<M>(PhantomData<M>);
 
 impl<M> Default for SurfacePlugin<M> {
@@ -201,7 +201,7 @@ struct SurfacePipelines<M> {
     kind: PhantomData<M>,
 }
 
-/// Draw calls of a piece, in order.
+/// Draw calls of a mesh, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum DrawStage {
     /// Depth of its surface only, biased towards the camera so that no other surface has the same depth.
@@ -330,7 +330,7 @@ impl<M: SurfaceMaterial> RenderAsset for PreparedSurface<M> {
     }
 }
 
-/// Mesh, tract and material of every piece.
+/// Mesh, chunk set and material of everything drawn.
 #[derive(Resource)]
 struct DrawnMeshes<M: SurfaceMaterial>(Vec<(AssetId<Mesh>, Option<ChunkSet>, AssetId<M>)>);
 
@@ -349,7 +349,7 @@ fn extract_pieces<M: SurfaceMaterial>(pieces: Extract<Query<&DrawnMesh<M>>>, mut
 #[derive(Resource, Default)]
 struct Draws {
     list: Vec<Draw>,
-    /// Chunks of all tracts.
+    /// Chunks of all chunk sets.
     squares: Vec<Chunk>,
     lands: Vec<(BlockBounds, Vec<Chunk>)>,
     /// `true` if a mesh, a texture or a shader is not ready.
@@ -357,7 +357,7 @@ struct Draws {
 }
 
 impl Draws {
-    /// Collects the chunks of a tract.
+    /// Collects the chunks of a chunk set.
     fn squares_of(&mut self, tract: &ChunkSet, sight: &LodView) -> ChunkRanges {
         // Shared by ground, water and rivers, so that all use the same triangles.
         let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
@@ -400,7 +400,7 @@ struct Draw {
     strokes: Vec<(DrawStage, CachedRenderPipelineId)>,
     material: BindGroup,
     mesh: AssetId<Mesh>,
-    /// `None` for pieces other than terrain.
+    /// `None` for meshes other than terrain.
     squares: Option<ChunkRanges>,
 }
 

@@ -130,7 +130,7 @@ pub(super) struct DrawSettings {
     /// `true` if detail below the cell size is drawn.
     pub fine: bool,
     pub tone: ToneCurve,
-    /// Image part to draw instead of the view, for screenshots and films.
+    /// Image part to draw instead of the view, for screenshots and videos.
     pub part: Option<Part>,
 }
 

@@ -166,7 +166,7 @@ pub(super) fn stay_outside(
     let Some((pitch, radius)) = ground.kept_outside(&orbit) else { return };
     (orbit.target_pitch, orbit.target_radius) = (pitch, radius);
     if windows.is_empty() {
-        // No transitions in screenshots and films.
+        // No transitions in screenshots and videos.
         (orbit.pitch, orbit.radius) = (Some(pitch), Some(radius));
     }
     orbit.force_update = true;
@@ -451,7 +451,7 @@ mod tests {
         let (focus, yaw, pitch, radius) = orbit(&mut app);
         assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
         assert!((yaw - (kept.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");
-        // Another work has its own bookmarks.
+        // Another project has its own bookmarks.
         let session = app.world().resource::<Simulations>().selected().clone();
         app.insert_resource(Simulations::new(vec![session]));
         let before = orbit(&mut app);

@@ -1,4 +1,4 @@
-//! Panes: floating windows over the view.
+//! Floating windows over the view.
 
 use bevy::{ecs::system::SystemId, prelude::*};
 use bevy_egui::egui::{self, Key};
@@ -6,7 +6,7 @@ use bevy_egui::egui::{self, Key};
 use super::{access, file_request::FileDialog, style};
 use crate::world::{AppCommand, Document};
 
-/// Keyboard behaviour of a pane.
+/// Keyboard behaviour of a floating window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatingWindowKind {
     /// Search field that always has the keyboard.
@@ -28,52 +28,52 @@ pub struct FloatingWindow {
     pub kind: FloatingWindowKind,
 }
 
-/// Drawing context of a pane.
+/// Drawing context of a floating window.
 #[derive(Debug)]
 pub struct FloatingWindowUi {
     /// Context of the window.
     pub context: egui::Context,
-    /// `true` to keep the pane open.
+    /// `true` to keep the floating window open.
     pub is_open: bool,
     /// `true` in the first frame after it was opened.
     pub just_opened: bool,
 }
 
-/// A system that draws a pane and returns commands.
+/// A system that draws a floating window and returns commands.
 type FloatingWindowSystem = SystemId<InMut<'static, FloatingWindowUi>, Vec<AppCommand>>;
 
-/// All registered panes, and the open ones.
+/// All registered floating windows, and the open ones.
 #[derive(Resource, Default)]
 pub struct FloatingWindows {
     all: Vec<(FloatingWindow, FloatingWindowSystem)>,
-    /// Keys of the open panes in the order in which they were opened, with `true` if they have been drawn.
+    /// Keys of the open floating windows in the order in which they were opened, with `true` if they have been drawn.
     open: Vec<(&'static str, bool)>,
 }
 
 impl FloatingWindows {
-    /// Returns `true` if a pane is open.
+    /// Returns `true` if a floating window is open.
     pub fn is_open(&self, key: &str) -> bool {
         self.open.iter().any(|(open, _)| *open == key)
     }
 
-    /// Returns `true` if a pane of this kind is open.
+    /// Returns `true` if a floating window of this kind is open.
     pub(crate) fn has_kind(&self, kind: FloatingWindowKind) -> bool {
         self.all.iter().any(|(pane, _)| pane.kind == kind && self.is_open(pane.key))
     }
 
-    /// Opens a pane.
+    /// Opens a floating window.
     pub fn open(&mut self, key: &'static str) {
         if !self.is_open(key) {
             self.open.push((key, false));
         }
     }
 
-    /// Closes a pane.
+    /// Closes a floating window.
     pub fn close(&mut self, key: &str) {
         self.open.retain(|(open, _)| *open != key);
     }
 
-    /// Opens a pane, or closes it if it is open.
+    /// Opens a floating window, or closes it if it is open.
     pub fn toggle(&mut self, key: &'static str) {
         if self.is_open(key) {
             self.close(key);
@@ -83,9 +83,9 @@ impl FloatingWindows {
     }
 }
 
-/// Extension trait that registers panes.
+/// Extension trait that registers floating windows.
 pub trait AddFloatingWindow {
-    /// Adds a pane with the system that draws it.
+    /// Adds a floating window with the system that draws it.
     fn add_floating_window<M>(
         &mut self,
         pane: FloatingWindow,
@@ -105,7 +105,7 @@ impl AddFloatingWindow for App {
     }
 }
 
-/// Draws the open panes. Returns their commands.
+/// Draws the open floating windows. Returns their commands.
 pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let panes = world.resource::<FloatingWindows>();
@@ -125,7 +125,7 @@ pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<Ap
             Ok(commands) => asked.extend(commands),
             Err(error) => error!("failed to draw a pane: {error}"),
         }
-        // Escape closes the last opened pane, after any list or text field in it. A search field always has the keyboard.
+        // Escape closes the last opened floating window, after any list or text field in it. A search field always has the keyboard.
         let escapes = match pane.kind {
             FloatingWindowKind::Search => context.input(|input| input.key_pressed(Key::Escape)),
             _ => access::escapes(context),

@@ -92,7 +92,7 @@ pub(crate) fn plugin(app: &mut App) {
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
-/// Adds the registries for panels, panes, commands and file requests of features.
+/// Adds the registries for panels, floating windows, commands and file requests of features.
 pub fn registries(app: &mut App) {
     app.insert_resource(UiVisible(true))
         .init_resource::<ViewModal>()
@@ -129,7 +129,7 @@ fn follow_settings(context: &egui::Context, settings: &Settings, styled: &mut Ap
     number::set_units(context, settings.units);
 }
 
-/// Draws the interface: the panels around the view, the layers over it, and panes, dialogs and messages on top.
+/// Draws the interface: the panels around the view, the layers over it, and floating windows, dialogs and messages on top.
 fn draw(
     world: &mut World,
     windows: &mut QueryState<(&mut EguiContext, &mut PanelOutput), With<PrimaryEguiContext>>,

@@ -9,7 +9,7 @@ use bevy::{
 
 use super::{Jobs, Level, Notices, Presentation, Restarts, Simulations, restart};
 
-/// Command of a feature. Sent as a [`AppCommand`], it is rejected where it is not applicable; a system that triggers the event
+/// Command of a feature. Sent as an [`AppCommand`], it is rejected where it is not applicable; a system that triggers the event
 /// directly skips these checks.
 pub trait AppCommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt::Debug + PartialEq {
     /// Returns `true` if it changes, replaces or saves the project. It is rejected while a job holds the project.

@@ -114,7 +114,7 @@ fn clear(replaced: On<ProjectReplaced>, mut overlay: ResMut<Overlay>) {
 }
 
 impl Overlay {
-    /// Returns `true` if the water must be transparent.
+    /// Returns `true` if values or arrows are displayed. The water is then transparent.
     pub fn is_visible(&self) -> bool {
         self.shown.is_some() || self.arrows
     }

@@ -10,7 +10,7 @@ pub enum WindowCommand {
     ToggleFullScreen,
     /// Shows or hides the panels.
     ToggleUi,
-    /// Opens or closes the pane with this key.
+    /// Opens or closes the floating window with this key.
     Toggle(&'static str),
     /// Reveals a parameter in its panel, by path.
     RevealParameter(String),

@@ -66,7 +66,7 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "writes the stored files anew"]
+#[ignore = "rewrites the stored files"]
 fn the_stored_files_are_written_anew() {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/readers");
     let put = |reader: &str, name: &str, bytes: &[u8]| {

@@ -143,7 +143,7 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
     };
     let first = film(true);
     assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [160 * 96; 3]);
-    assert!(first.windows(2).all(|pair| changed(&pair[0], &pair[1]) > 0.1), "the camera stands still");
+    assert!(first.windows(2).all(|pair| changed(&pair[0], &pair[1]) > 0.1), "the camera does not move");
     // The caption is at the bottom of the last image only.
     let (plain, foot) = (film(false), 160 * 70);
     assert!((0..2).all(|frame| changed(&first[frame], &plain[frame]) == 0.0));
@@ -221,7 +221,7 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
         app.world_mut().write_message(command);
         frames(app, 3);
     };
-    let pose = |app: &App| app.world().resource::<CameraPose>().pose.expect("the land is there");
+    let pose = |app: &App| app.world().resource::<CameraPose>().pose.expect("the terrain is there");
     frames(&mut app, 12);
     send(&mut app, KeyframeCommand::Set.into());
     let first = pose(&app);
@@ -381,7 +381,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     let land = (0..alone.len()).filter(|&pixel| alone[pixel][3] == 255);
     let land: (Vec<[u8; 3]>, Vec<[u8; 3]>) =
         land.map(|pixel| ([alone[pixel][0], alone[pixel][1], alone[pixel][2]], wanted[pixel])).unzip();
-    assert!(land.0.len() > alone.len() / 5 && changed(&land.0, &land.1) < 1e-3, "the land looks different alone");
+    assert!(land.0.len() > alone.len() / 5 && changed(&land.0, &land.1) < 1e-3, "the terrain looks different alone");
     // A running simulation is paused for a screenshot and resumes.
     off_screen::resize(&mut app, (240, 210));
     app.insert_resource(Transport::default());
@@ -393,7 +393,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     let (then, begun) = (ticks(&app), Instant::now());
     while ticks(&app) < then + 3 {
         app.update();
-        assert!(begun.elapsed() < Duration::from_secs(60), "the run stands still");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the simulation does not advance");
     }
 }
 
@@ -531,7 +531,7 @@ fn woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves() {
     assert!(meadows.0.len() > open.len() / 30, "{} green pixels", meadows.0.len());
     let [bare, still, moves] = [0, 1, 2].map(|which| mean(&meadows.0, which));
     assert!(still < 0.8 * bare, "{bare} of meadows, {still} of woods");
-    assert!((moves / still - 1.0).abs() < 0.1, "{moves} while it moves, {still} while it stands still");
+    assert!((moves / still - 1.0).abs() < 0.1, "{moves} while it moves, {still} while it is idle");
     let touched = others.1.iter().filter(|touched| **touched).count() as f64 / others.1.len() as f64;
     assert!(touched < 0.08, "{touched} of what was not green has changed");
 }
@@ -612,7 +612,7 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
     });
     assert!(exit.as_ref().is_some_and(AppExit::is_error), "{exit:?}");
     // There is no other frame: the window's event loop ends immediately.
-    let left = app.world().resource::<Document>().handover_path.clone().expect("the work is kept");
+    let left = app.world().resource::<Document>().handover_path.clone().expect("the project is kept");
     let kept = project::open_whole(&left).unwrap_or_else(|error| panic!("{error}"));
     assert!(kept.sessions[0].simulation.terrain.ground() == ground);
 }

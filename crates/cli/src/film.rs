@@ -1,4 +1,4 @@
-//! `thalweg film`: renders a film of a simulation off-screen.
+//! `thalweg film`: renders a video of a simulation off-screen.
 
 use std::path::{Path, PathBuf};
 
@@ -184,7 +184,7 @@ impl FilmArgs {
             })?;
             let &(_, round, above, near) = named;
             let start = CameraKeyframe::still(round.into(), above.into(), near.into());
-            // A film of one frame has no duration to turn in.
+            // A video of one frame has no duration to turn in.
             Script::orbiting(start, self.turn, [from, to.max(from + 1.0)])
         };
         if let Some(text) = &self.caption {

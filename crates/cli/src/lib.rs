@@ -138,7 +138,7 @@ pub struct Graphics {
     pub window: OpenWindow,
     /// Renders an image of sessions.
     pub picture: fn(Vec<Session>, &RenderJob) -> Result<(), Error>,
-    /// Renders a film of sessions.
+    /// Renders a video of sessions.
     pub film: fn(Vec<Session>, &mut VideoJob<'_>) -> Result<(), Error>,
     /// Runs sessions off-screen, frame by frame.
     pub frames: fn(Vec<Session>, &mut FrameCallback<'_>) -> Result<(), String>,

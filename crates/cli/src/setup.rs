@@ -66,7 +66,7 @@ pub(super) struct RunOptions {
     quiet: bool,
 }
 
-/// Number of ticks; for films, first and last tick.
+/// Number of ticks; for videos, first and last tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TickArguments {
     pub from: Option<u64>,

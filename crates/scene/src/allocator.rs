@@ -68,7 +68,7 @@ fn request_huge_pages(piece: *mut u8, bytes: usize) -> *mut u8 {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn in_large_pages(piece: *mut u8, _: usize) -> *mut u8 {
+fn request_huge_pages(piece: *mut u8, _: usize) -> *mut u8 {
     piece
 }
 

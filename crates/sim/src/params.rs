@@ -35,12 +35,12 @@ const COMPASS: [&str; 16] =
     ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"];
 
 impl DisplayAlias {
-    /// Returns the alternative display of `number`, if there is one. `told_in` returns the display unit of a metric unit, and the
+    /// Returns the alternative display of `number`, if there is one. `display_unit` returns the display unit of a metric unit, and the
     /// factor to it.
     pub fn format_alias(
         self,
         number: f64,
-        told_in: impl FnOnce(&'static str) -> (&'static str, f64),
+        display_unit: impl FnOnce(&'static str) -> (&'static str, f64),
     ) -> Option<String> {
         match self {
             Self::None => None,
@@ -50,7 +50,7 @@ impl DisplayAlias {
                 Some(format!("from {point}, {:.0}°", from.round() % 360.0))
             }
             Self::Rain => {
-                let (unit, times) = told_in("mm/h");
+                let (unit, times) = display_unit("mm/h");
                 let hourly = times * number * 3.6e6;
                 let decimals = [10.0, 1.0, 0.1].into_iter().filter(|least| hourly < *least).count();
                 Some(format!("{hourly:.decimals$} {unit}"))

@@ -37,7 +37,7 @@ pub struct FollowedParticle {
     pub releases: u64,
 }
 
-/// Trace of the particle, with its place after each step.
+/// Marker of the entity whose [`MapPlaces`] are the places of the particle after each step.
 #[derive(Component, Default)]
 #[require(MapPlaces)]
 pub struct ParticleTrace;

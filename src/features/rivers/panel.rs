@@ -1,4 +1,4 @@
-//! River panel: long profile of one river, slope–area and χ plots of all rivers, and realism of the terrain.
+//! River panel: long profile of one river, slope–area and χ charts of all rivers, and realism of the terrain.
 
 use crate::world::{
     AppCommand, Brushes, FrameSystems, Overlay, OverlayCommand, PointedPosition, Simulations, TimeSeries, ViewPlaces,

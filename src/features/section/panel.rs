@@ -93,7 +93,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: SectionParams, mut placing: ResMut<Plac
     asked
 }
 
-/// Draws the section plot, in which a student may draw the expected profile.
+/// Draws the section chart, in which a student may draw the expected profile.
 fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
     let section = &state.section;
     let (unit, times) = display_unit(units(ui), "m");
@@ -118,7 +118,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
     let key = drawing_key(state);
     let of = (state.simulations.project_id(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
     let (id, width) = (ui.make_persistent_id(("drawing", of)), length * of_far);
-    // Limits of the drawing: a plot that grew with it would run away.
+    // Limits of the drawing: a chart that grew with it would run away.
     let room = (bottom, high + 0.35 * (high - low).max(1e-3 * times));
     let mut drawn: Option<Vec<f32>> = key.is_some().then(|| {
         let start = || {
@@ -132,7 +132,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
     let predicted = predicted(state);
     let mut kept = false;
     if let Some(heights) = &mut drawn {
-        // Above the plot, where it is visible without scrolling.
+        // Above the chart, where it is visible without scrolling.
         ui.label("Drag in the chart to draw the expected profile, or enter it point by point:");
         let points = id.with(("points", far));
         if points_ui(ui, points, heights, ([far, unit], (width, times), room)) {
@@ -255,7 +255,7 @@ fn has_suspended_sediment(section: &Section) -> bool {
     section.now.iter().any(|layers| layers.suspended > 0.0)
 }
 
-/// Draws the legend below the plot, which has no free space for it.
+/// Draws the legend below the chart, which has no free space for it.
 fn legend_ui(ui: &mut Ui, state: &SectionParams<'_>, predicted: bool) {
     let section = &state.section;
     let mut names = vec![("now".to_owned(), style::ACCENT), ("initial, dashed".to_owned(), style::WARNING)];
@@ -288,7 +288,7 @@ fn legend_ui(ui: &mut Ui, state: &SectionParams<'_>, predicted: bool) {
     });
 }
 
-/// Formats the vertical exaggeration of the plot.
+/// Formats the vertical exaggeration of the chart.
 fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
     let ratio = (up / (across * far)).abs();
     if ratio >= 10.0 { format!("{ratio:.0}×") } else { format!("{ratio:.1}×") }

@@ -1,4 +1,4 @@
-//! Camera animation and captions of a film.
+//! Camera animation and captions of a video.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
     [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
 
-/// Camera keyframes and captions of a film.
+/// Camera keyframes and captions of a video.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {

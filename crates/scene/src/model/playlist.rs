@@ -146,7 +146,7 @@ impl Item {
         if self.notes.chars().any(|letter| letter.is_control() && !['\n', '\r', '\t'].contains(&letter)) {
             return Err("`notes` contains a control character; use plain text".to_owned());
         }
-        // A film needs a camera keyframe; a playlist scene may do without.
+        // A video needs a camera keyframe; a playlist scene may do without.
         let camera =
             if self.camera.is_empty() { vec![CameraKeyframe::still(0.0, 30.0, 1.0)] } else { self.camera.clone() };
         Script { camera, captions: self.captions.clone() }.check()

@@ -181,7 +181,7 @@ struct Round<P, O> {
 }
 
 impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
-    /// Creates a flock of particles at their start. If there are many, neighbours in the list should be close on the map.
+    /// Creates a swarm of particles at their start. If there are many, neighbours in the list should be close on the map.
     pub fn new(particles: Vec<P>) -> Self {
         Self { later: particles.into_iter(), particles: Vec::new(), round: None, outcome: O::default() }
     }

@@ -207,7 +207,7 @@ fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
                 let same = |row: &[f32]| row.iter().zip(border).all(|(a, b)| (a - b).abs() < 0.5);
                 assert!(beyond.chunks(side).all(same));
             } else {
-                assert!(beyond.iter().all(|value| *value == 0.0), "{map} goes on beyond the land");
+                assert!(beyond.iter().all(|value| *value == 0.0), "{map} continues beyond the terrain");
             }
         }
         let hole = |x: usize, y: usize| {

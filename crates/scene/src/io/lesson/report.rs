@@ -1,4 +1,4 @@
-//! Report for the teacher: answers with the correct ones, readings with measurements, and plots. A self-contained HTML page or a PDF
+//! Report for the teacher: answers with the correct ones, readings with measurements, and charts. A self-contained HTML page or a PDF
 //! document.
 
 use std::{fmt::Write, path::Path};

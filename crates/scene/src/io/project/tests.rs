@@ -243,7 +243,7 @@ fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
         [(3, None), (5, Some(3))]
     );
     for (restored, session) in again.sessions.iter_mut().zip(&mut project.sessions) {
-        assert!(state(restored) == state(session), "the work itself");
+        assert!(state(restored) == state(session), "the project itself");
     }
     let wanted: Vec<_> = project.sessions.iter_mut().map(state).collect();
     for (session, state) in again.sessions.iter_mut().zip(timeline.frames[0].states.iter()) {
@@ -391,7 +391,7 @@ fn what_cannot_be_written_leaves_the_old_file_whole() {
     let inside = path.join("deeper.thalweg");
     assert!(save(&mut project, &inside, &JobProgress::default()).is_err(), "a file is no folder");
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1, "nothing half-written is left");
-    assert!(project.sessions.iter_mut().map(state).eq(work), "the work itself changed");
+    assert!(project.sessions.iter_mut().map(state).eq(work), "the project itself changed");
 }
 
 #[test]

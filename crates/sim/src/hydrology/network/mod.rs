@@ -201,7 +201,7 @@ pub struct RiverTerrain {
 }
 
 impl RiverTerrain {
-    /// Creates a land whose rivers follow the maps of droplets, if there are any, and otherwise the ground. The maps are the area
+    /// Creates a terrain whose rivers follow the maps of droplets, if there are any, and otherwise the ground. The maps are the area
     /// on which heavy rain supplies the discharge of each cell, in square metres, and that times its direction along columns and
     /// rows.
     pub fn new(terrain: Terrain, params: RiverParams, droplets: Option<[Grid; 3]>) -> Self {
@@ -245,7 +245,7 @@ impl RiverTerrain {
         RiverMaps { nearest: network.nearest(border, cell_size), lakes, flow }
     }
 
-    /// Returns the discharge of droplets, if rivers follow them and some have run. Computed here, as the land is copied within a
+    /// Returns the discharge of droplets, if rivers follow them and some have run. Computed here, as the terrain is copied within a
     /// frame.
     fn streams(&self) -> Option<DropletStreams> {
         let maps = self.droplets.as_ref().filter(|[water, ..]| water.iter().any(|water| *water > 0.0))?;

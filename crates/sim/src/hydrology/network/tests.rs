@@ -146,7 +146,7 @@ fn rivers_follow_the_droplets_as_soon_as_some_have_run() {
     run.slot_mut("droplets").expect("it is in the catalogue").enabled = true;
     let [land, droplets] = [Course::Land, Course::Droplets].map(|course| RiverParams { course, ..params(1000.0) });
     let before = run.river_land(&land).network();
-    assert_eq!(before, run.river_land(&droplets).network(), "while none have run, the land leads");
+    assert_eq!(before, run.river_land(&droplets).network(), "while none have run, the terrain determines the rivers");
     (0..20).for_each(|_| run.tick());
     let [led, own] = [land, droplets].map(|params| run.river_land(&params).network());
     assert!(led != own, "droplets lead no river");

@@ -23,7 +23,7 @@ pub(super) trait Law: Sync {
     fn act(&self, bundle: &mut Bundle) -> Lanes;
 }
 
-/// Returns a flock of droplets at their start on a ground, some of them watched if there are `tracks`.
+/// Returns a swarm of droplets at their start on a ground, some of them watched if there are `tracks`.
 pub(super) fn begin(
     ground: &DropletGround<'_>,
     mut droplets: Vec<Droplet>,

@@ -79,7 +79,7 @@ pub struct PublishedOutcome {
 /// A droplet, and its number from 1 if it is watched.
 pub type PublishedDroplet = (DropletState<f32>, u32);
 
-/// Returns a flock of droplets at their start, some of them watched if there are `tracks`. Tiles of earlier waves are
+/// Returns a swarm of droplets at their start, some of them watched if there are `tracks`. Tiles of earlier waves are
 /// discarded.
 pub fn begin(
     terrain: &Terrain,

@@ -69,7 +69,7 @@ fn a_range_opens_with_its_rivers_in_place() {
     let after = filled.terrain.water_volume();
     assert!((after / volume - 1.0).abs() < 0.03, "{volume} m³ became {after} m³");
     let mut dry = run(terrain, rain(1e-4));
-    assert!(outflow(&mut dry, 20) < 0.1, "without it land takes time to fill");
+    assert!(outflow(&mut dry, 20) < 0.1, "without it the terrain takes time to fill");
 }
 
 #[test]
