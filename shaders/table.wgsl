@@ -20,14 +20,14 @@
 @group(1) @binding(6) var letters_sampler: sampler;
 
 // Plinth at a pixel: coverage, distance outside its edge, colour and normal.
-struct Plate {
+struct PlinthSample {
     covers: f32,
     beyond: f32,
     color: vec3<f32>,
     normal: vec3<f32>,
 }
 
-fn plate_at(place: vec2<f32>) -> Plate {
+fn plate_at(place: vec2<f32>) -> PlinthSample {
     let block = blocks[0];
     let low = block.xy - block.zw - reach.x;
     let high = block.xy + block.zw + reach.xy;
@@ -35,7 +35,7 @@ fn plate_at(place: vec2<f32>) -> Plate {
     let beyond = abs(from_middle) - 0.5 * (high - low);
     let edge = max(beyond.x, beyond.y);
     let pixel = 0.6 * length(vec2(length(dpdx(place)), length(dpdy(place))));
-    var out: Plate;
+    var out: PlinthSample;
     out.covers = 1.0 - smoothstep(-pixel, pixel, edge);
     out.beyond = max(edge, 0.0);
     let aside = select(vec2(0.0, sign(from_middle.y)), vec2(sign(from_middle.x), 0.0), beyond.x > beyond.y);

@@ -41,13 +41,13 @@ const SETTLE_TIME: Duration = Duration::from_millis(500);
 const TINY: f32 = 0.02;
 
 /// Benchmark case: name, cells along a side, window size in pixels, and a parameter to set.
-type Case = (&'static str, usize, (u32, u32), Option<[&'static str; 2]>);
+type BenchCase = (&'static str, usize, (u32, u32), Option<[&'static str; 2]>);
 
 const SMALL: (u32, u32) = (1280, 800);
 const LARGE: (u32, u32) = (1920, 1080);
 const LIVELY: Option<[&str; 2]> = Some(["droplets.per_tick", "1000"]);
 
-const CASES: [Case; 10] = [
+const CASES: [BenchCase; 10] = [
     ("256²", 256, SMALL, None),
     ("512²", 512, SMALL, None),
     ("1024²", 1024, SMALL, None),
@@ -129,7 +129,7 @@ pub fn bench(file: &Path, say: &mut dyn FnMut(&str)) -> Result<(), Error> {
 
 /// Returns the default scene of a case, rendered off-screen as in a window, and the time at which its terrain was ready: growing it
 /// takes seconds.
-fn scene_of((_, side, pixels, set): Case) -> Result<(App, Instant), Error> {
+fn scene_of((_, side, pixels, set): BenchCase) -> Result<(App, Instant), Error> {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut sessions = scene::open(scene::DEFAULT, &options)?;
     if let Some([path, value]) = set {
@@ -166,7 +166,7 @@ fn interquartile_mean(times: &[f64]) -> f64 {
 }
 
 /// Returns the measurements of a case, and the adapter.
-fn measure(case: Case) -> Result<(FrameCase, Value), Error> {
+fn measure(case: BenchCase) -> Result<(FrameCase, Value), Error> {
     let (mut app, opens) = scene_of(case)?;
     frames(&mut app, FIRST);
     let opening = opens.elapsed().as_secs_f64() * 1e3;

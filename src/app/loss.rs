@@ -14,7 +14,7 @@ use bevy::{
     },
 };
 
-use crate::world::{AutosaveSystems, Document, Level, Notices};
+use crate::world::{AutosaveSystems, Document, NoticeLevel, Notices};
 
 /// Environment variable with the number of restarts in a row.
 const RESTART_COUNT_VARIABLE: &str = "THALWEG_STARTED_AGAIN";
@@ -56,8 +56,10 @@ pub(super) fn enable_restart(app: &mut App, kept: bool, notices: &mut Notices) {
     app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(AutosaveSystems));
     if times() > 0 {
         let work = if kept { " with your project" } else { "" };
-        notices
-            .notify(Level::Warning, format!("Lost the connection to the graphics card. Thalweg has restarted{work}."));
+        notices.notify(
+            NoticeLevel::Warning,
+            format!("Lost the connection to the graphics card. Thalweg has restarted{work}."),
+        );
     }
 }
 
@@ -77,7 +79,7 @@ fn handle_error(error: &RenderError, main: &mut World, _: &mut World) -> RenderE
     };
     let mut notices = main.resource_mut::<Notices>();
     if notices.shown().all(|notice| notice.text != text) {
-        notices.notify(Level::Error, text);
+        notices.notify(NoticeLevel::Error, text);
     }
     RenderErrorPolicy::Ignore
 }

@@ -26,8 +26,8 @@ use crate::{
     },
     shell::{UiRenderTarget, UiVisible},
     world::{
-        AppCommand, FileCommand, History, Jobs, Level, Notices, Preferences, Revision, RiverOverlay, ScreenshotCommand,
-        Simulations, Transport, ViewportArea, background,
+        AppCommand, FileCommand, History, Jobs, NoticeLevel, Notices, Preferences, Revision, RiverOverlay,
+        ScreenshotCommand, Simulations, Transport, ViewportArea, background,
     },
 };
 use thalweg_scene::{
@@ -78,7 +78,7 @@ pub fn play(sessions: Vec<Session>, watch: &mut FrameCallback<'_>) -> Result<(),
         app.world_mut().resource_mut::<Transport>().playing = true;
         check_shaders(&app)?;
         let world = app.world();
-        if let Some(notice) = world.resource::<Notices>().shown().find(|notice| notice.level == Level::Error) {
+        if let Some(notice) = world.resource::<Notices>().shown().find(|notice| notice.level == NoticeLevel::Error) {
             return Err(notice.text.trim_end_matches('.').to_owned());
         }
         let history_bytes = world.resource::<History>().bytes();

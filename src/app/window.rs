@@ -24,7 +24,8 @@ use crate::{
     log,
     world::{
         AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, Draft, FastForward, History, Jobs, LessonState,
-        Level, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport, Workspace,
+        NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport,
+        Workspace,
     },
 };
 use thalweg_scene::{
@@ -73,7 +74,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     let mut notices = Notices::default();
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
-    brushes.take_over(&preferences.remembered.brushes);
+    brushes.apply_changed(&preferences.remembered.brushes);
     let draft = Draft::remembered(&preferences.remembered.playlist);
     // A presentation is defined by its playlist: after the loss of the device it starts from the beginning.
     let document = match opening {
@@ -81,7 +82,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         _ => start_autosave(file.as_deref(), sessions[0].simulation.ticks(), &mut notices),
     };
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
-        notices.notify(Level::Warning, warning.clone());
+        notices.notify(NoticeLevel::Warning, warning.clone());
     }
     // A project or map opens paused.
     let is_a_map = sessions[chosen].is_imported_map();
@@ -136,7 +137,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
 
 /// Adds frame pacing.
 pub fn frame_pacing_plugin(app: &mut App) {
-    app.insert_resource(waiting(IDLE_INTERVAL)).add_systems(Last, keep_going.after(AutosaveSystems));
+    app.insert_resource(waiting(IDLE_INTERVAL)).add_systems(Last, request_frames.after(AutosaveSystems));
 }
 
 /// Request to cover a screen.
@@ -172,7 +173,7 @@ fn cover_screen(
     if let Some(number) = wanted.number.filter(|_| named.is_none()) {
         let text =
             format!("Screen {} does not exist (number of screens: {count}). The primary screen is used.", number + 1);
-        notices.notify(Level::Error, text);
+        notices.notify(NoticeLevel::Error, text);
     }
     // For when the presentation ends and the window returns to normal.
     window.decorations = true;
@@ -186,7 +187,7 @@ fn cover_screen(
 
 /// Requests frames continuously while a simulation or job runs or a button is held. A frame without rendering does not wait for
 /// vertical synchronisation, so the next one is delayed explicitly, unless a tick is unfinished.
-fn keep_going(
+fn request_frames(
     transport: Res<Transport>,
     (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<RiverOverlay>),
     (jobs, restarts): (Res<Jobs>, Res<Restarts>),
@@ -230,7 +231,7 @@ fn start_autosave(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Docu
     if let Some(folder) = autosave_folder()
         && let Err(error) = document.start_autosave(&folder, file, tick)
     {
-        notices.notify(Level::Warning, format!("Autosave is not available: {error}. Save your project often."));
+        notices.notify(NoticeLevel::Warning, format!("Autosave is not available: {error}. Save your project often."));
     }
     document
 }

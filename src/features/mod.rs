@@ -34,7 +34,7 @@ pub mod window;
 
 use bevy::prelude::*;
 
-use crate::shell::{chart, files, land_plugin, leave, menu, palette, placement, registries};
+use crate::shell::{chart, files, leave, menu, palette, placement, registries, viewport_marker_plugin};
 
 /// Adds all features. Their order determines the order of panels, view layers and menu entries.
 pub fn plugin(app: &mut App) {
@@ -44,7 +44,7 @@ pub fn plugin(app: &mut App) {
             process::plugin,
             camera::plugin,
             overview::plugin,
-            land_plugin,
+            viewport_marker_plugin,
             springs::plugin,
             mask::plugin,
             overlay::plugin,

@@ -16,7 +16,7 @@ use crate::world::{
     amount::{display_unit, length, round_length},
 };
 use egui_phosphor::regular as icon;
-use thalweg_scene::settings::{GuideVisibility, Units};
+use thalweg_scene::settings::{GuideVisibility, UnitSystem};
 
 /// State read by the annotations.
 #[derive(SystemParam)]
@@ -213,7 +213,7 @@ fn north_and_scale_ui(
 }
 
 /// Returns length (in points) and label of the longest round scale bar that fits, at `metres` per point.
-fn bar(units: Units, metres: f64) -> (f32, String) {
+fn bar(units: UnitSystem, metres: f64) -> (f32, String) {
     let (length, text) = round_length(units, metres * f64::from(LONGEST_BAR));
     ((length / metres) as f32, text)
 }
@@ -287,13 +287,13 @@ mod tests {
     #[test]
     fn a_scale_bar_has_a_round_length_that_fits() {
         for (units, metres, text) in [
-            (Units::Metric, 1.0, "100 m"),
-            (Units::Metric, 4.0, "500 m"),
-            (Units::Metric, 9.0, "1 km"),
-            (Units::Metric, 1e-3, "0.1 m"),
-            (Units::Metric, 2e-4, "0.02 m"),
-            (Units::Feet, 1.0, "200 ft"),
-            (Units::Feet, 30.0, "2 mi"),
+            (UnitSystem::Metric, 1.0, "100 m"),
+            (UnitSystem::Metric, 4.0, "500 m"),
+            (UnitSystem::Metric, 9.0, "1 km"),
+            (UnitSystem::Metric, 1e-3, "0.1 m"),
+            (UnitSystem::Metric, 2e-4, "0.02 m"),
+            (UnitSystem::Feet, 1.0, "200 ft"),
+            (UnitSystem::Feet, 30.0, "2 mi"),
         ] {
             let (length, said) = bar(units, metres);
             assert_eq!(said, text, "{metres}");

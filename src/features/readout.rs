@@ -12,7 +12,7 @@ use crate::world::{
     AppCommand, Overlay, PointedPosition, Preferences, Simulations, Workspace,
     amount::{display_unit, length},
 };
-use thalweg_scene::settings::Units;
+use thalweg_scene::settings::UnitSystem;
 use thalweg_sim::core::{analysis::slope_at, quantity::ColorScale, terrain::Terrain};
 
 /// Minimum thickness of sand and water in the readout, in metres.
@@ -58,7 +58,7 @@ fn readout_ui(
 }
 
 /// Formats height, slope, sand, water and softness of a cell.
-fn text(units: Units, terrain: &Terrain, x: usize, y: usize) -> String {
+fn text(units: UnitSystem, terrain: &Terrain, x: usize, y: usize) -> String {
     let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
     let height = terrain.bedrock.at(x, y) + sand;
     let height = length(units, height.into(), 1);
@@ -84,12 +84,13 @@ mod tests {
         terrain.softness.fill(0.5);
         let (x, y) = terrain.bedrock.cell_at([0.5, 0.99]);
         assert_eq!((x, y), (4, 3));
-        assert_eq!(text(Units::Metric, &terrain, x, y), "height 4.0 m · slope 45° · softness 0.50");
+        assert_eq!(text(UnitSystem::Metric, &terrain, x, y), "height 4.0 m · slope 45° · softness 0.50");
         terrain.sand[y * 8 + x] = 0.25;
         terrain.water[y * 8 + x] = 2.0;
-        assert!(text(Units::Metric, &terrain, x, y).contains("sand 0.25 m · water 2.00 m"));
+        assert!(text(UnitSystem::Metric, &terrain, x, y).contains("sand 0.25 m · water 2.00 m"));
         assert!(
-            text(Units::Feet, &terrain, x, y).contains("ft ·") && !text(Units::Feet, &terrain, x, y).contains(" m ")
+            text(UnitSystem::Feet, &terrain, x, y).contains("ft ·")
+                && !text(UnitSystem::Feet, &terrain, x, y).contains(" m ")
         );
         assert_eq!(terrain.bedrock.cell_at([1.0, 1.0]), (7, 3));
     }

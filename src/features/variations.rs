@@ -139,7 +139,7 @@ fn vary_ui(
 ) -> Option<AppCommand> {
     let mut chosen = None;
     style::dialog("Simulations side by side").open(open).show(context, |ui| {
-        access::hold(ui);
+        access::trap_keyboard(ui);
         ui.set_width(style::SETTINGS_WIDTH);
         let text = "Start several copies of the selected simulation side by side, each with a different value. All share the same \
             seed and camera.";

@@ -32,7 +32,7 @@ const MOST: usize = 100;
 
 /// Meshes of the two maps, with the tick and seed they show.
 #[derive(Default)]
-pub struct WindMap {
+pub struct WindMeshCache {
     pictures: Option<([Mesh; 2], u64, u64)>,
 }
 
@@ -149,10 +149,10 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
 fn map_ui(
     InMut(pane): InMut<FloatingWindowUi>,
     simulations: Res<Simulations>,
-    mut map: Local<WindMap>,
+    mut map: Local<WindMeshCache>,
 ) -> Vec<AppCommand> {
     if pane.just_opened {
-        *map = WindMap::default();
+        *map = WindMeshCache::default();
     }
     let context = &pane.context;
     let session = simulations.selected();

@@ -20,8 +20,8 @@ use super::{
     pass, walk,
 };
 use crate::world::{
-    Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, FollowsKeyframes, KeyframeCommand, Level, Notices,
-    OtherWindows, PointerOverView, Preferences, Presentation, Simulations, ViewportArea,
+    Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, FollowsKeyframes, KeyframeCommand, NoticeLevel,
+    Notices, OtherWindows, PointerOverView, Preferences, Presentation, Simulations, ViewportArea,
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
@@ -95,11 +95,11 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
         .add_observer(choose_mode)
-        .add_observer(obey)
+        .add_observer(apply_camera_command)
         .add_systems(Startup, spawn_camera)
         .add_systems(
             PostUpdate,
-            (leave_panels_alone, walk::stay_outside.run_if(in_state(CameraMode::Orbit)), end_pan)
+            (leave_panels_alone, walk::push_above_ground.run_if(in_state(CameraMode::Orbit)), end_pan)
                 .chain()
                 .before(PanOrbitCameraSystemSet),
         );
@@ -353,7 +353,7 @@ pub(super) fn choose_mode(
     commands.trigger(MoveCamera(command.event().clone()));
 }
 
-pub(super) fn obey(
+pub(super) fn apply_camera_command(
     moves: On<MoveCamera>,
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
@@ -380,7 +380,7 @@ pub(super) fn obey(
                 place(camera, io::project::Camera { yaw, ..kept });
             } else {
                 let text = format!("Bookmark {number} is empty. Press Ctrl+{number} to save the current view.");
-                notices.notify(Level::Info, text);
+                notices.notify(NoticeLevel::Info, text);
             }
         }
         CameraCommand::GoToKeyframe(tick) => {

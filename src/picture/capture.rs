@@ -27,7 +27,8 @@ use super::{
     upload::row_bytes,
 };
 use crate::world::{
-    FileCommand, Jobs, Level, Notices, Preferences, Recording, Revision, ScreenshotCommand, Simulations, ViewportArea,
+    FileCommand, Jobs, NoticeLevel, Notices, Preferences, Recording, Revision, ScreenshotCommand, Simulations,
+    ViewportArea,
 };
 use thalweg_scene::{
     io::{Budget, ImagePixels, JobProgress},
@@ -248,7 +249,7 @@ pub(super) fn take(
         if let Err(error) = Budget::present().request(Path::new("screenshot"), needed) {
             match &mut caught {
                 Some(caught) => caught.0 = Some(Err(error.to_string())),
-                None => drop(notices.notify(Level::Error, format!("{error}."))),
+                None => drop(notices.notify(NoticeLevel::Error, format!("{error}."))),
             }
             return;
         }
@@ -282,7 +283,7 @@ pub(super) fn take(
         notices.dismiss(picture.notice);
         if picture.of != of {
             notices.notify(
-                Level::Warning,
+                NoticeLevel::Warning,
                 "Screenshot cancelled because the simulation was restarted or replaced. Take it again.",
             );
         }
@@ -355,7 +356,7 @@ pub(super) fn take(
 }
 
 /// Requests screenshots of the view, or captures the window.
-pub(super) fn obey(
+pub(super) fn handle_screenshot_command(
     command: On<ScreenshotCommand>,
     mut taking: ResMut<ScreenshotState>,
     simulations: Res<Simulations>,
@@ -375,8 +376,10 @@ pub(super) fn obey(
             let picture = match captured.image.clone().try_into_dynamic() {
                 Ok(picture) => picture.to_rgb8(),
                 Err(error) => {
-                    notices
-                        .notify(Level::Error, format!("The graphics driver returned no image of the window: {error}."));
+                    notices.notify(
+                        NoticeLevel::Error,
+                        format!("The graphics driver returned no image of the window: {error}."),
+                    );
                     return;
                 }
             };

@@ -171,7 +171,7 @@ fn show(
             .get(run)
             .and_then(Option::as_ref)
             .filter(fits)
-            .filter(|_| session.rivers.shown && !overlay.is_visible());
+            .filter(|_| session.rivers.shown && !overlay.has_values_or_arrows());
         let Some(map) = map else {
             if let Some(gone) = slot.take() {
                 despawn(gone, &mut assets.commands);

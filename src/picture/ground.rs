@@ -209,7 +209,7 @@ impl TerrainBlocks {
     }
 
     /// `true` if lighting of the same terrain is in progress. A replaced terrain does not wait for it.
-    fn at_work_on(&self, simulations: &Simulations, revision: Revision) -> bool {
+    fn is_lighting(&self, simulations: &Simulations, revision: Revision) -> bool {
         let sizes = simulations.all().iter().map(|session| &session.simulation.terrain);
         let sizes = sizes.map(|terrain| (terrain.width(), terrain.height()));
         let same = self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
@@ -334,14 +334,14 @@ impl BlockAssets<'_, '_> {
         let TerrainBlocks { present, starts, lit, .. } = blocks;
         for block in present.iter_mut().chain(starts) {
             if let Some(found) = block.lit.fetch(until) {
-                self.bring(block, found);
+                self.upload_lighting(block, found);
                 *lit += 1;
             }
         }
     }
 
     /// Uploads the lighting of a block.
-    fn bring(&mut self, block: &mut TerrainBlock, found: LightingResult) {
+    fn upload_lighting(&mut self, block: &mut TerrainBlock, found: LightingResult) {
         let LightingResult { taken, parts, bytes: [relief, cover], water, took, shone } = found;
         block.water = water;
         if shone {
@@ -405,7 +405,7 @@ pub(super) fn show_heights(
     let kind = if *comparison == Comparison::Simulations { Comparison::Off } else { *comparison.get() };
     let lakes = (0..simulations.all().len()).map(|run| channels.lakes(run).map(Grid::version)).collect();
     let seen = Some((*revision, kind, lakes));
-    if blocks.shown == seen || !simulations.can_be_shown() || blocks.at_work_on(&simulations, *revision) {
+    if blocks.shown == seen || !simulations.can_be_shown() || blocks.is_lighting(&simulations, *revision) {
         return;
     }
     let begun = Instant::now();

@@ -5,10 +5,10 @@ use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{SIDE, camera::FAR, ground::TerrainBlocks, numbers::SceneUniforms};
 use crate::world::{CameraMode, Comparison, Preferences, Presentation, Simulations, ViewportArea, Workspace, amount};
-use thalweg_scene::{model::session::Session, settings::Units};
+use thalweg_scene::{model::session::Session, settings::UnitSystem};
 
 /// Returns the label of a presented block: its name, unless shown above the view, and its dimensions.
-fn base_title(session: &Session, units: Units, named: bool) -> String {
+fn base_title(session: &Session, units: UnitSystem, named: bool) -> String {
     let terrain = &session.simulation.terrain;
     let side = |cells: usize| amount::length(units, f64::from(terrain.cell_size) * cells as f64, 0);
     let sides = format!("{} × {}", side(terrain.width()), side(terrain.height()));

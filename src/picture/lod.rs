@@ -85,14 +85,14 @@ pub(super) struct ChunkSet {
 impl ChunkSet {
     /// Returns `true` if the first `quads` × `quads` quads of a chunk contain any of it.
     fn has(&self, square: &Chunk, quads: u32) -> bool {
-        self.only.as_ref().is_none_or(|(coverage, least)| coverage.most(square, quads) > *least)
+        self.only.as_ref().is_none_or(|(coverage, least)| coverage.max_coverage(square, quads) > *least)
     }
 
     /// Returns for each patch, as a range of quads of the mesh, the instances that draw its part of these chunks.
     pub(super) fn surfaces(&self, squares: &[Chunk]) -> Vec<(Range<u32>, Vec<Chunk>)> {
         let mut surfaces: Vec<_> = PATCHES.map(|patch| (patch, Vec::new())).into();
         for square in squares.iter().filter(|square| self.has(square, QUADS_PER_SIDE)) {
-            Patchwork { square, quads: self.quads(square) }.lay([0, 0], QUADS_PER_SIDE, &mut surfaces);
+            Patchwork { square, quads: self.quads(square) }.cover_quads([0, 0], QUADS_PER_SIDE, &mut surfaces);
         }
         surfaces
     }
@@ -150,7 +150,7 @@ struct Patchwork<'a> {
 
 impl Patchwork<'_> {
     /// Covers the selected quads of a block recursively.
-    fn lay(&self, corner: [u32; 2], side: u32, surfaces: &mut [(Range<u32>, Vec<Chunk>)]) {
+    fn cover_quads(&self, corner: [u32; 2], side: u32, surfaces: &mut [(Range<u32>, Vec<Chunk>)]) {
         let block = block(corner, side);
         if self.quads & block == 0 {
             return;
@@ -159,7 +159,7 @@ impl Patchwork<'_> {
             let half = side / 2;
             let [column, row] = corner;
             for (right, down) in [(0, 0), (half, 0), (0, half), (half, half)] {
-                self.lay([column + right, row + down], half, surfaces);
+                self.cover_quads([column + right, row + down], half, surfaces);
             }
             return;
         }
@@ -206,7 +206,7 @@ impl Coverage {
     }
 
     /// Returns the maximum in the first `quads` × `quads` quads of a chunk, 0 if it begins outside the map.
-    fn most(&self, square: &Chunk, quads: u32) -> f32 {
+    fn max_coverage(&self, square: &Chunk, quads: u32) -> f32 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
         let tiles = (square.step as usize * quads as usize / tiles::SIDE).max(1);
         let level = (tiles.ilog2() as usize).min(last);
@@ -251,7 +251,7 @@ impl Choice<'_> {
         }
         let step = 1 << level;
         let bounds = self.bounds(first, QUADS_PER_SIDE * step);
-        if !self.sees(&bounds) {
+        if !self.is_in_frustum(&bounds) {
             return;
         }
         let away = self.sight.eye.distance(bounds.closest_point(self.sight.eye).into());
@@ -292,7 +292,7 @@ impl Choice<'_> {
     }
 
     /// Returns `true` if the box may intersect the view frustum.
-    fn sees(&self, bounds: &Aabb3d) -> bool {
+    fn is_in_frustum(&self, bounds: &Aabb3d) -> bool {
         let corners = [0, 1, 2, 3, 4, 5, 6, 7].map(|corner| {
             let side = |bit: u32, axis: usize| if corner >> bit & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] };
             self.sight.clip_from_world * Vec4::new(side(0, 0), side(1, 1), side(2, 2), 1.0)
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     /// Vertices on lines along columns (`true`) or rows, for each chunk with a side on the line, with the chunk's step.
-    type Borders = BTreeMap<(bool, u32), Vec<(f32, BTreeSet<u32>)>>;
+    type ChunkEdges = BTreeMap<(bool, u32), Vec<(f32, BTreeSet<u32>)>>;
 
     fn land(columns: u32, rows: u32) -> BlockBounds {
         let cells = UVec2::new(columns, rows);
@@ -438,7 +438,7 @@ mod tests {
                 let sight = everywhere(eye, triangle);
                 let squares = land.visible_chunks(&sight);
                 // Vertices of every border by its line. Between a finer and a coarser chunk they must be the same on both sides.
-                let mut borders = Borders::new();
+                let mut borders = ChunkEdges::new();
                 for square in &squares {
                     for (upright, side) in [(false, 0), (false, QUADS_PER_SIDE), (true, 0), (true, QUADS_PER_SIDE)] {
                         let corner =

@@ -72,20 +72,23 @@ pub(super) fn plugin(app: &mut App) {
     let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
     let shared =
         SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
-    app.insert_resource(shared).init_resource::<capture::ScreenshotState>().add_observer(capture::obey).add_plugins((
-        pass::plugin,
-        ground::plugin,
-        surroundings::plugin,
-        overlay::plugin,
-        channels::plugin,
-        (cut::plugin),
-        pick::plugin,
-        tracks::plugin,
-        water::plugin,
-        (camera::plugin, walk::plugin),
-        redraw::plugin,
-        upload::plugin,
-    ));
+    app.insert_resource(shared)
+        .init_resource::<capture::ScreenshotState>()
+        .add_observer(capture::handle_screenshot_command)
+        .add_plugins((
+            pass::plugin,
+            ground::plugin,
+            surroundings::plugin,
+            overlay::plugin,
+            channels::plugin,
+            (cut::plugin),
+            pick::plugin,
+            tracks::plugin,
+            water::plugin,
+            (camera::plugin, walk::plugin),
+            redraw::plugin,
+            upload::plugin,
+        ));
     app.add_systems(
         Update,
         (

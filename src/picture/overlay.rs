@@ -109,7 +109,7 @@ fn show(
     if !(overlay.is_changed() || blocks.is_changed() || comparison.is_changed()) {
         return;
     }
-    motions.bare = overlay.is_visible();
+    motions.bare = overlay.has_values_or_arrows();
     // There are no values for the start.
     let nothing = Overlay::default();
     let painted = if *comparison == Comparison::Start { &nothing } else { &*overlay };

@@ -98,7 +98,7 @@ where
                 .insert_resource(ShaderOf::<M> { shader, kind: PhantomData })
                 .init_resource::<DrawnMeshes<M>>()
                 .add_systems(RenderStartup, begin::<M>.after(begin_view))
-                .add_systems(ExtractSchedule, extract_pieces::<M>)
+                .add_systems(ExtractSchedule, extract_meshes::<M>)
                 .add_systems(
                     Render,
                     queue::<M>.in_set(RenderSystems::Queue).in_set(QueueSurfaces).ambiguous_with(QueueSurfaces),
@@ -111,7 +111,7 @@ pub(super) fn plugin(app: &mut App) {
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render
             .init_resource::<PassView>()
-            .init_resource::<Draws>()
+            .init_resource::<DrawQueue>()
             .add_systems(RenderStartup, begin_view)
             .add_systems(ExtractSchedule, extract_lens)
             .add_systems(RenderGraph, draw.in_set(RenderGraphSystems::Render).before(camera_driver));
@@ -143,16 +143,16 @@ struct ViewUniforms {
 }
 
 /// The camera, once spawned.
-type Eye<'w, 's> = Option<Single<'w, 's, (&'static Camera, &'static GlobalTransform), With<PanOrbitCamera>>>;
+type PassCamera<'w, 's> = Option<Single<'w, 's, (&'static Camera, &'static GlobalTransform), With<PanOrbitCamera>>>;
 
 fn extract_lens(
-    camera: Extract<Eye>,
+    camera: Extract<PassCamera>,
     view: Extract<Res<ViewportArea>>,
     drawing: Extract<Res<DrawSettings>>,
     mut lens: ResMut<PassView>,
-    mut draws: ResMut<Draws>,
+    mut draws: ResMut<DrawQueue>,
 ) {
-    *draws = Draws::default();
+    *draws = DrawQueue::default();
     let Some(camera) = &*camera else { return };
     let (camera, transform) = **camera;
     let size = drawing.size.as_vec2();
@@ -340,15 +340,15 @@ impl<M: SurfaceMaterial> Default for DrawnMeshes<M> {
     }
 }
 
-fn extract_pieces<M: SurfaceMaterial>(pieces: Extract<Query<&DrawnMesh<M>>>, mut list: ResMut<DrawnMeshes<M>>) {
+fn extract_meshes<M: SurfaceMaterial>(pieces: Extract<Query<&DrawnMesh<M>>>, mut list: ResMut<DrawnMeshes<M>>) {
     list.0.clear();
     list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.tract.clone(), piece.material.id())));
 }
 
 /// Draws of a frame.
 #[derive(Resource, Default)]
-struct Draws {
-    list: Vec<Draw>,
+struct DrawQueue {
+    list: Vec<DrawItem>,
     /// Chunks of all chunk sets.
     squares: Vec<Chunk>,
     lands: Vec<(BlockBounds, Vec<Chunk>)>,
@@ -356,9 +356,9 @@ struct Draws {
     waits: bool,
 }
 
-impl Draws {
+impl DrawQueue {
     /// Collects the chunks of a chunk set.
-    fn squares_of(&mut self, tract: &ChunkSet, sight: &LodView) -> ChunkRanges {
+    fn collect_chunks(&mut self, tract: &ChunkSet, sight: &LodView) -> ChunkRanges {
         // Shared by ground, water and rivers, so that all use the same triangles.
         let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
             self.lands.push((tract.land, tract.land.visible_chunks(sight)));
@@ -376,7 +376,7 @@ impl Draws {
     }
 }
 
-/// Chunks of a draw, as ranges of [`Draws::squares`].
+/// Chunks of a draw, as ranges of [`DrawQueue::squares`].
 struct ChunkRanges {
     /// By patch of the chunk mesh.
     surfaces: Vec<(Range<u32>, Range<u32>)>,
@@ -394,7 +394,7 @@ impl ChunkRanges {
     }
 }
 
-struct Draw {
+struct DrawItem {
     order: u8,
     is_behind: bool,
     strokes: Vec<(DrawStage, CachedRenderPipelineId)>,
@@ -413,7 +413,7 @@ fn queue<M: SurfaceMaterial>(
     shader: Res<ShaderOf<M>>,
     view: Res<ViewGroup>,
     mut kind: ResMut<SurfacePipelines<M>>,
-    mut draws: ResMut<Draws>,
+    mut draws: ResMut<DrawQueue>,
 ) {
     for (mesh, tract, material) in &pieces.0 {
         let (Some(prepared), Some(shape)) = (materials.get(*material), meshes.get(*mesh)) else {
@@ -433,9 +433,9 @@ fn queue<M: SurfaceMaterial>(
             Some((stroke, pipeline))
         };
         let Some(strokes) = DrawStage::of::<M>().map(&mut pipeline).collect() else { continue };
-        let squares = tract.as_ref().map(|tract| draws.squares_of(tract, &lens.sight));
+        let squares = tract.as_ref().map(|tract| draws.collect_chunks(tract, &lens.sight));
         let material = prepared.group.clone();
-        draws.list.push(Draw { order: M::ORDER, is_behind: M::IS_BEHIND, strokes, material, mesh: *mesh, squares });
+        draws.list.push(DrawItem { order: M::ORDER, is_behind: M::IS_BEHIND, strokes, material, mesh: *mesh, squares });
     }
 }
 
@@ -456,7 +456,7 @@ fn draw(
     mut context: RenderContext,
     lens: Res<PassView>,
     waiting: Res<RenderStatus>,
-    mut draws: ResMut<Draws>,
+    mut draws: ResMut<DrawQueue>,
     mut view: ResMut<ViewGroup>,
     mut card: GpuResources,
 ) {
@@ -557,6 +557,6 @@ fn draw(
     }
     span.end(&mut pass);
     if let Some(part) = part {
-        waiting.tell_drawn(part.number);
+        waiting.record_drawn_part(part.number);
     }
 }

@@ -8,7 +8,7 @@ use super::{layers::cell_image, lod::BlockBounds, numbers::SceneUniforms};
 use crate::world::{Simulations, amount};
 use thalweg_scene::{
     io::{page, reference::escape_html},
-    settings::Units,
+    settings::UnitSystem,
 };
 
 /// Margins of the plinth at the sides and the back, and at the front, as fractions of the block's shorter side.
@@ -59,7 +59,7 @@ pub(super) fn plinth_bounds(simulations: &Simulations, numbers: &SceneUniforms) 
 
 impl Plinth {
     /// Returns the plinth, or `None` if it is not shown.
-    pub(super) fn of(simulations: &Simulations, numbers: &SceneUniforms, units: Units) -> Option<Self> {
+    pub(super) fn of(simulations: &Simulations, numbers: &SceneUniforms, units: UnitSystem) -> Option<Self> {
         let (reach, session) = (reach(simulations, numbers)?, simulations.selected());
         let terrain = &session.simulation.terrain;
         let wide = 2.0 * (numbers.footprint().z + reach.x);
@@ -171,7 +171,7 @@ mod tests {
         title.clone_into(&mut session.title);
         (session.look.vertical_exaggeration, session.look.plinth) = (1.5, true);
         let numbers = alone(&session);
-        Plinth::of(&Simulations::new(vec![session]), &numbers, Units::Metric).expect("it is shown")
+        Plinth::of(&Simulations::new(vec![session]), &numbers, UnitSystem::Metric).expect("it is shown")
     }
 
     #[test]

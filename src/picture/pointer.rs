@@ -92,7 +92,7 @@ impl PointerInput {
                 self.release(&mut felt);
             }
         }
-        self.feel_keys(&mut felt);
+        self.process_key_pointer(&mut felt);
         for event in events {
             match event {
                 WindowEvent::CursorMoved(moved) => self.go(moved.position * sight.scale, &mut felt),
@@ -118,18 +118,18 @@ impl PointerInput {
                     if input.state == ButtonState::Released {
                         self.release(&mut felt);
                     } else if sight.over_view {
-                        self.bear(1.0, &mut felt);
+                        self.set_pressure(1.0, &mut felt);
                         self.press(&mut felt);
                     }
                 }
-                WindowEvent::TouchInput(input) => self.feel_finger(input, &mut felt),
+                WindowEvent::TouchInput(input) => self.process_finger(input, &mut felt),
                 _ => {}
             }
         }
         (felt.touches, felt.looked)
     }
 
-    fn feel_keys(&mut self, felt: &mut InputFrame<'_, '_>) {
+    fn process_key_pointer(&mut self, felt: &mut InputFrame<'_, '_>) {
         let Some((cursor, pressed)) = felt.sight.keys else {
             self.keyed = None;
             if std::mem::take(&mut self.key) {
@@ -148,7 +148,7 @@ impl PointerInput {
             self.go(cursor, felt);
         }
         if begins {
-            self.bear(1.0, felt);
+            self.set_pressure(1.0, felt);
             self.press(felt);
         } else if self.key && !pressed {
             self.release(felt);
@@ -156,7 +156,7 @@ impl PointerInput {
         self.key = pressed;
     }
 
-    fn feel_finger(&mut self, input: &TouchInput, felt: &mut InputFrame<'_, '_>) {
+    fn process_finger(&mut self, input: &TouchInput, felt: &mut InputFrame<'_, '_>) {
         let place = input.position * felt.sight.scale;
         match input.phase {
             TouchPhase::Started => self.fingers += 1,
@@ -167,7 +167,7 @@ impl PointerInput {
         match (input.phase, self.finger) {
             (TouchPhase::Started, None) if felt.sight.brush && !self.several => {
                 (self.finger, self.cursor, self.came, self.gone) = (Some(input.id), Some(place), true, false);
-                self.bear(pressure(input.force), felt);
+                self.set_pressure(pressure(input.force), felt);
             }
             // Two fingers move the camera.
             (TouchPhase::Started, Some(_)) => {
@@ -181,7 +181,7 @@ impl PointerInput {
                 }
             }
             (TouchPhase::Moved, Some(finger)) if finger == input.id => {
-                self.bear(pressure(input.force), felt);
+                self.set_pressure(pressure(input.force), felt);
                 self.go(place, felt);
             }
             (TouchPhase::Ended | TouchPhase::Canceled, Some(finger)) if finger == input.id => self.leave(felt),
@@ -224,7 +224,7 @@ impl PointerInput {
         }
     }
 
-    fn bear(&mut self, pressure: f32, felt: &mut InputFrame<'_, '_>) {
+    fn set_pressure(&mut self, pressure: f32, felt: &mut InputFrame<'_, '_>) {
         if self.pressure.replace(pressure) != Some(pressure) {
             felt.touches.push(BrushInput::Pressure(pressure));
         }
@@ -271,7 +271,12 @@ mod tests {
         (share.min_element() >= 0.0 && share.max_element() <= 1.0).then_some([share.x, share.y])
     }
 
-    fn feel(hand: &mut PointerInput, events: &[WindowEvent], over_view: bool, brush: bool) -> Vec<BrushInput> {
+    fn process_events(
+        hand: &mut PointerInput,
+        events: &[WindowEvent],
+        over_view: bool,
+        brush: bool,
+    ) -> Vec<BrushInput> {
         hand.process(events.iter(), &ViewContext { place: &place, over_view, keys: None, brush, scale: 2.0 }).0
     }
 
@@ -301,7 +306,10 @@ mod tests {
         use TouchPhase::{Ended, Moved, Started};
         let mut hand = PointerInput::default();
         // Whether it is over a panel is known a frame later.
-        assert_eq!(feel(&mut hand, &[finger(7, Started, 60.0, Some(0.25))], false, true), [BrushInput::Pressure(0.25)]);
+        assert_eq!(
+            process_events(&mut hand, &[finger(7, Started, 60.0, Some(0.25))], false, true),
+            [BrushInput::Pressure(0.25)]
+        );
         let next = [finger(7, Moved, 70.0, Some(0.5)), finger(7, Ended, 70.0, None)];
         let wanted = [
             BrushInput::Press([0.2, 0.2], KEYS),
@@ -309,11 +317,11 @@ mod tests {
             BrushInput::Move([0.4, 0.4]),
             BrushInput::Release,
         ];
-        assert_eq!(feel(&mut hand, &next, true, true), wanted);
+        assert_eq!(process_events(&mut hand, &next, true, true), wanted);
         let click = [moved(80.0), button(ButtonState::Pressed), button(ButtonState::Released)];
         let wanted = [BrushInput::Pressure(1.0), BrushInput::Press([0.6, 0.6], KEYS), BrushInput::Release];
-        assert_eq!(feel(&mut hand, &click, true, true), wanted);
-        assert_eq!(feel(&mut hand, &click, true, true), wanted[1..]);
+        assert_eq!(process_events(&mut hand, &click, true, true), wanted);
+        assert_eq!(process_events(&mut hand, &click, true, true), wanted[1..]);
         let calibrated = ForceTouch::Calibrated { force: 2.0, max_possible_force: 8.0, altitude_angle: None };
         assert_eq!([pressure(Some(calibrated)), pressure(None)], [0.25, 1.0]);
     }
@@ -323,12 +331,15 @@ mod tests {
         use TouchPhase::{Canceled, Ended, Started};
         let tap = [finger(1, Started, 75.0, None), finger(1, Ended, 75.0, None)];
         let mut hand = PointerInput::default();
-        assert_eq!(feel(&mut hand, &tap, false, true), [BrushInput::Pressure(1.0)]);
-        assert_eq!(feel(&mut hand, &[], true, true), [BrushInput::Press([0.5, 0.5], KEYS), BrushInput::Release]);
+        assert_eq!(process_events(&mut hand, &tap, false, true), [BrushInput::Pressure(1.0)]);
+        assert_eq!(
+            process_events(&mut hand, &[], true, true),
+            [BrushInput::Press([0.5, 0.5], KEYS), BrushInput::Release]
+        );
         for (over_view, brush) in [(false, true), (true, false)] {
             let mut hand = PointerInput::default();
-            feel(&mut hand, &tap, false, brush);
-            assert_eq!(feel(&mut hand, &[finger(1, Canceled, 75.0, None)], over_view, brush), []);
+            process_events(&mut hand, &tap, false, brush);
+            assert_eq!(process_events(&mut hand, &[finger(1, Canceled, 75.0, None)], over_view, brush), []);
             assert!(!hand.is_down());
         }
     }
@@ -369,29 +380,29 @@ mod tests {
     fn a_second_finger_ends_the_stroke() {
         use TouchPhase::{Moved, Started};
         let mut hand = PointerInput::default();
-        feel(&mut hand, &[finger(1, Started, 75.0, None)], true, true);
-        feel(&mut hand, &[], true, true);
+        process_events(&mut hand, &[finger(1, Started, 75.0, None)], true, true);
+        process_events(&mut hand, &[], true, true);
         assert!(hand.is_down());
         hand.rest(0.3);
         let second = [finger(2, Started, 90.0, None), finger(1, Moved, 60.0, None), finger(2, Moved, 95.0, None)];
-        assert_eq!(feel(&mut hand, &second, true, true), [BrushInput::Release]);
+        assert_eq!(process_events(&mut hand, &second, true, true), [BrushInput::Release]);
         // A finger that returns while the other is down does not paint, nor does a pinch that starts within one frame.
         use TouchPhase::Ended;
         let again = [finger(1, Ended, 60.0, None), finger(1, Started, 60.0, None)];
-        assert_eq!(feel(&mut hand, &again, true, true), []);
-        assert_eq!(feel(&mut hand, &[], true, true), []);
+        assert_eq!(process_events(&mut hand, &again, true, true), []);
+        assert_eq!(process_events(&mut hand, &[], true, true), []);
         let gone = [finger(1, Ended, 60.0, None), finger(2, Ended, 60.0, None)];
-        assert_eq!(feel(&mut hand, &gone, true, true), []);
+        assert_eq!(process_events(&mut hand, &gone, true, true), []);
         let pinch = [finger(3, Started, 60.0, None), finger(4, Started, 80.0, None)];
-        assert_eq!(feel(&mut hand, &pinch, true, true), []);
-        assert_eq!(feel(&mut hand, &[], true, true), []);
+        assert_eq!(process_events(&mut hand, &pinch, true, true), []);
+        assert_eq!(process_events(&mut hand, &[], true, true), []);
         // If the second finger follows shortly after, the stroke is undone.
-        feel(&mut hand, &[finger(3, Ended, 60.0, None), finger(4, Ended, 60.0, None)], true, true);
-        feel(&mut hand, &[finger(5, Started, 60.0, None)], true, true);
-        feel(&mut hand, &[], true, true);
+        process_events(&mut hand, &[finger(3, Ended, 60.0, None), finger(4, Ended, 60.0, None)], true, true);
+        process_events(&mut hand, &[finger(5, Started, 60.0, None)], true, true);
+        process_events(&mut hand, &[], true, true);
         assert!(hand.is_down());
         hand.rest(0.1);
-        assert_eq!(feel(&mut hand, &[finger(6, Started, 90.0, None)], true, true), [BrushInput::Withdraw]);
+        assert_eq!(process_events(&mut hand, &[finger(6, Started, 90.0, None)], true, true), [BrushInput::Withdraw]);
         assert!(!hand.is_down());
     }
 
@@ -399,11 +410,11 @@ mod tests {
     fn a_stroke_from_beside_the_map_begins_where_it_meets_it_unless_the_window_loses_the_focus() {
         let mut hand = PointerInput::default();
         let from_beside = [moved(20.0), button(ButtonState::Pressed)];
-        assert_eq!(feel(&mut hand, &from_beside, true, true), [BrushInput::Pressure(1.0)]);
-        assert_eq!(feel(&mut hand, &[moved(50.0)], true, true), [BrushInput::Press([0.0, 0.0], KEYS)]);
-        assert_eq!(feel(&mut hand, &[button(ButtonState::Released)], true, true), [BrushInput::Release]);
-        feel(&mut hand, &from_beside, true, true);
+        assert_eq!(process_events(&mut hand, &from_beside, true, true), [BrushInput::Pressure(1.0)]);
+        assert_eq!(process_events(&mut hand, &[moved(50.0)], true, true), [BrushInput::Press([0.0, 0.0], KEYS)]);
+        assert_eq!(process_events(&mut hand, &[button(ButtonState::Released)], true, true), [BrushInput::Release]);
+        process_events(&mut hand, &from_beside, true, true);
         let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
-        assert_eq!(feel(&mut hand, &[lost, moved(50.0)], true, true), []);
+        assert_eq!(process_events(&mut hand, &[lost, moved(50.0)], true, true), []);
     }
 }

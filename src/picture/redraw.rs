@@ -107,7 +107,7 @@ impl RenderStatus {
         self.0.waits.store(waits, Ordering::Relaxed);
     }
 
-    pub(super) fn tell_drawn(&self, part: u64) {
+    pub(super) fn record_drawn_part(&self, part: u64) {
         self.0.part.store(part, Ordering::Relaxed);
     }
 
@@ -167,7 +167,7 @@ struct QualityController {
 
 impl QualityController {
     /// Records the time from the start of a moving frame to the next; `runs` if the simulation is running.
-    fn see(&mut self, took: Duration, runs: bool) {
+    fn record_moving_frame(&mut self, took: Duration, runs: bool) {
         self.frames.push(took);
         let count = self.frames.len();
         if count < if runs { SEEN_RUNNING } else { SEEN } {
@@ -220,7 +220,7 @@ impl QualityController {
     }
 
     /// `true` if the machine is too slow for its quality setting.
-    fn gives_up(&self) -> bool {
+    fn is_too_slow(&self) -> bool {
         self.slow > TRIES
     }
 
@@ -257,8 +257,8 @@ struct TerrainDecorations<'w> {
 
 impl TerrainDecorations<'_> {
     /// Returns the kinds that are drawn.
-    fn kinds(&self) -> Kinds {
-        Kinds {
+    fn kinds(&self) -> AnnotationKinds {
+        AnnotationKinds {
             ring: self.cursor.0.is_some(),
             overlay: (self.overlay.shown, self.overlay.arrows),
             flows: self.overlay.flows.iter().map(Option::is_some).collect(),
@@ -270,7 +270,7 @@ impl TerrainDecorations<'_> {
 
 impl RedrawInputs<'_> {
     /// `true` if the terrain or its annotations may have changed.
-    fn another_land(&self) -> bool {
+    fn has_scene_changed(&self) -> bool {
         self.simulations.is_changed()
             || self.comparison.is_changed()
             || self.divider.is_changed()
@@ -281,7 +281,7 @@ impl RedrawInputs<'_> {
 
 /// Kinds of annotations on the terrain. Another kind may need another shader; new values, as in every tick and stroke, need none.
 #[derive(Default, PartialEq)]
-struct Kinds {
+struct AnnotationKinds {
     ring: bool,
     overlay: (Option<Quantity>, bool),
     flows: Vec<bool>,
@@ -308,7 +308,7 @@ struct RedrawState {
     /// Consecutive frames without pending resources since a change that may need another shader.
     calm: u32,
     /// Annotations last drawn on the terrain.
-    kinds: Kinds,
+    kinds: AnnotationKinds,
     /// Width and height of the image, in pixels.
     whole: UVec2,
     pace: QualityController,
@@ -337,10 +337,10 @@ fn draw_when_changed(
         last.took = now - begun;
         if last.changed.is_some_and(|changed| changed >= begun) {
             let took = last.took;
-            last.pace.see(took, runs);
+            last.pace.record_moving_frame(took, runs);
             // The quality was chosen by adapter type. A GPU as slow as a CPU is treated as one.
             if settings.adaptive_resolution
-                && last.pace.gives_up()
+                && last.pace.is_too_slow()
                 && !seen.preferences.software
                 && settings.quality == Quality::Automatic
             {
@@ -361,7 +361,7 @@ fn draw_when_changed(
     let ring = seen.on_land.cursor.is_changed() || seen.brushes.is_changed();
     let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
-    if runs || other || ring || seen.another_land() || seen.view.is_changed() || last.place != place {
+    if runs || other || ring || seen.has_scene_changed() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);
     }
     last.calm = if waits || other && stood { 0 } else { last.calm.saturating_add(1) };
@@ -392,7 +392,7 @@ fn draw_when_changed(
         && seen.on_land.channels.are_current(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to be idle: the pose of the request is kept.
     taking.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
-    taking.changed |= relit || seen.another_land();
+    taking.changed |= relit || seen.has_scene_changed();
     // A resized window first gets its own view.
     if let Some(part) = taking.part.filter(|_| !resized) {
         let (due, triangle) = (taking.due, settings.triangle / part.whole.y as f32);
@@ -439,7 +439,7 @@ mod tests {
             .map(|_| {
                 let (step, (share, coarse)) = (pace.step, STEPS[pace.step]);
                 let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
-                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
+                pace.record_moving_frame(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
                 step
             })
             .collect()
@@ -469,7 +469,7 @@ mod tests {
                 let (share, coarse) = STEPS[pace.step];
                 let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
                 slower = if pace.step > 0 { 1.6 } else { slower };
-                pace.see(Duration::from_secs_f32(slower * (fixed + picture) / 1000.0), false);
+                pace.record_moving_frame(Duration::from_secs_f32(slower * (fixed + picture) / 1000.0), false);
             }
             pace.step
         };
@@ -484,8 +484,8 @@ mod tests {
             (0..300).any(|_| {
                 let (share, coarse) = STEPS[pace.step];
                 let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
-                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
-                pace.gives_up()
+                pace.record_moving_frame(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
+                pace.is_too_slow()
             })
         };
         assert!(gives_up(10.0, 300.0));
@@ -494,15 +494,15 @@ mod tests {
         // Slow only at first.
         let mut pace = QualityController::default();
         for took in [300, 200, 120].into_iter().chain([45; 20]) {
-            (0..SEEN).for_each(|_| pace.see(Duration::from_millis(took), false));
+            (0..SEEN).for_each(|_| pace.record_moving_frame(Duration::from_millis(took), false));
         }
-        assert!(!pace.gives_up() && pace.step < FAR);
+        assert!(!pace.is_too_slow() && pace.step < FAR);
     }
 
     #[test]
     fn the_finest_picture_comes_back_with_more_time() {
         let mut pace = QualityController { step: STEPS.len() - 1, ..QualityController::default() };
-        (0..10 * SEEN).for_each(|_| pace.see(Duration::from_millis(9), false));
+        (0..10 * SEEN).for_each(|_| pace.record_moving_frame(Duration::from_millis(9), false));
         assert_eq!(pace.step, 0);
     }
 }

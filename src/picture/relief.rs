@@ -16,7 +16,7 @@ use thalweg_scene::look::Look;
 use thalweg_sim::core::tiles::{self, Tiling};
 
 /// Channels of a layer texel: ground, sand, water depth, and suspended sediment or negative wetness.
-pub(super) type Layers = [f32; 4];
+pub(super) type LayerTexel = [f32; 4];
 
 /// Sample distances for sky visibility, in cells: axial and diagonal.
 const RINGS: [(usize, usize); 3] = [(2, 1), (5, 4), (12, 8)];
@@ -162,13 +162,13 @@ impl Relief {
         for _ in 0..PAD.div_ceil(tiles::SIDE) {
             tiles = tiling.with_neighbours(&tiles);
         }
-        self.see(&upload::parts(tiling, tiles.into_iter()), light);
+        self.compute_visibility(&upload::parts(tiling, tiles.into_iter()), light);
     }
 
     /// Recomputes slope and sky visibility of all cells, e.g. for another exaggeration.
     pub(super) fn update_visibility(&mut self, light: Light) {
         let tiling = self.tiling();
-        self.see(&upload::parts(tiling, 0..tiling.count()), light);
+        self.compute_visibility(&upload::parts(tiling, 0..tiling.count()), light);
     }
 
     fn tiling(&self) -> Tiling {
@@ -229,7 +229,7 @@ impl Relief {
     }
 
     /// Computes slope and sky visibility of the cells of sorted parts, each within one row of tiles.
-    fn see(&mut self, parts: &[URect], light: Light) {
+    fn compute_visibility(&mut self, parts: &[URect], light: Light) {
         let (across, width, height) = (self.tiling().across(), self.width, self.height);
         let ground = &self.ground;
         let texels = self.texels.par_chunks_mut(width * tiles::SIDE);
@@ -247,7 +247,7 @@ impl Relief {
                     around.look(light, seen);
                     for (x, seen) in seen.iter_mut().enumerate() {
                         let x = part.min.x as usize + x;
-                        seen.close_to_border(x.min(y).min(width - 1 - x).min(height - 1 - y));
+                        seen.fade_at_border(x.min(y).min(width - 1 - x).min(height - 1 - y));
                     }
                     let (slopes, first) = (around.slopes(light.cell), (y - top) * width + first);
                     let cells = texels[first..first + count].iter_mut().zip(&mut covers[first..first + count]);
@@ -334,7 +334,7 @@ struct ShadingSample {
 
 impl ShadingSample {
     /// Fades curvature at the border of the map, beyond which the ground is unknown.
-    fn close_to_border(&mut self, cells: usize) {
+    fn fade_at_border(&mut self, cells: usize) {
         let [(near, _), (far, _), _] = RINGS;
         let known = |reach: usize| (cells as f32 / reach as f32 - 1.0).clamp(0.0, 1.0);
         self.close *= known(near);
@@ -396,7 +396,7 @@ impl<'a> ShadingNeighbourhood<'a> {
 }
 
 /// Decodes the layers of a texel.
-fn layers(bytes: &[u8; 16]) -> Layers {
+fn layers(bytes: &[u8; 16]) -> LayerTexel {
     let number = |at: usize| f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     [number(0), number(4), number(8), number(12)]
 }

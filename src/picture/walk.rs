@@ -17,7 +17,7 @@ use super::{
     numbers::SceneUniforms,
 };
 use crate::world::{
-    Brushes, CameraMode, Comparison, Level, NavigationInput, Notices, OtherWindows, PointerOverView, Simulations,
+    Brushes, CameraMode, Comparison, NavigationInput, NoticeLevel, Notices, OtherWindows, PointerOverView, Simulations,
 };
 
 /// Orbit radius, in world units.
@@ -44,22 +44,22 @@ const LOOKS: f32 = 0.004;
 const STEEPEST: f32 = 1.5;
 
 /// Camera and projection, modified by walk and fly mode.
-type Lens<'w, 's> = Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>;
+type CameraQuery<'w, 's> = Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>;
 
 pub(super) fn plugin(app: &mut App) {
     use CameraMode::{Fly, Orbit, Walk};
     app.add_systems(OnTransition { exited: Walk, entered: Orbit }, step_back)
         .add_systems(OnTransition { exited: Fly, entered: Orbit }, step_back)
-        .add_systems(OnTransition { exited: Orbit, entered: Walk }, glide_down)
-        .add_systems(OnTransition { exited: Orbit, entered: Fly }, look_from_here)
-        .add_systems(OnEnter(Walk), |camera: Lens, notices: ResMut<Notices>| begin(camera, notices, ""))
-        .add_systems(OnEnter(Fly), |camera: Lens, notices: ResMut<Notices>| {
+        .add_systems(OnTransition { exited: Orbit, entered: Walk }, descend_to_focus)
+        .add_systems(OnTransition { exited: Orbit, entered: Fly }, move_focus_to_camera)
+        .add_systems(OnEnter(Walk), |camera: CameraQuery, notices: ResMut<Notices>| begin(camera, notices, ""))
+        .add_systems(OnEnter(Fly), |camera: CameraQuery, notices: ResMut<Notices>| {
             begin(camera, notices, ", E and Q to move up and down");
         });
 }
 
 /// Returns to an orbit around the last position, slightly from above.
-fn step_back(mut camera: Lens) {
+fn step_back(mut camera: CameraQuery) {
     let (orbit, projection) = &mut *camera;
     set_near(projection, camera::NEAR_PLANE);
     camera::set_limits(orbit);
@@ -68,14 +68,14 @@ fn step_back(mut camera: Lens) {
 }
 
 /// Moves to the focus of the orbit and looks ahead.
-fn glide_down(mut orbit: Single<&mut PanOrbitCamera>, ground: WalkableGround) {
+fn descend_to_focus(mut orbit: Single<&mut PanOrbitCamera>, ground: WalkableGround) {
     let place = orbit.target_focus.xz();
     orbit.target_yaw = ground.open_side(place, orbit.target_yaw);
     orbit.target_pitch = 0.04;
 }
 
 /// Moves the focus to the camera position.
-fn look_from_here(mut orbit: Single<&mut PanOrbitCamera>) {
+fn move_focus_to_camera(mut orbit: Single<&mut PanOrbitCamera>) {
     let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0);
     let eye = orbit.target_focus + turn * Vec3::Z * orbit.target_radius;
     (orbit.focus, orbit.target_focus) = (eye, eye);
@@ -83,7 +83,7 @@ fn look_from_here(mut orbit: Single<&mut PanOrbitCamera>) {
 }
 
 /// Shrinks the orbit so that the camera only looks around.
-fn begin(mut camera: Lens, mut notices: ResMut<Notices>, also: &str) {
+fn begin(mut camera: CameraQuery, mut notices: ResMut<Notices>, also: &str) {
     let (orbit, projection) = &mut *camera;
     set_near(projection, NEAR_PLANE);
     (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (CLOSE, Some(CLOSE));
@@ -92,7 +92,7 @@ fn begin(mut camera: Lens, mut notices: ResMut<Notices>, also: &str) {
     orbit.target_radius = CLOSE;
     orbit.force_update = true;
     let text = format!("W, A, S, D to move{also}, drag to look around, scroll to change the speed, Esc to stop.");
-    notices.notify(Level::Info, text);
+    notices.notify(NoticeLevel::Info, text);
 }
 
 fn set_near(projection: &mut Projection, near: f32) {
@@ -153,7 +153,7 @@ pub(super) fn go(
 }
 
 /// Raises an orbiting camera out of the ground, so that it slides over slopes and block edges.
-pub(super) fn stay_outside(
+pub(super) fn push_above_ground(
     ground: WalkableGround,
     (windows, viewpoint): (Query<(), With<Window>>, Res<Viewpoint>),
     mut orbit: Single<&mut PanOrbitCamera>,
@@ -295,7 +295,7 @@ mod tests {
             .init_state::<CameraMode>()
             .add_plugins(plugin)
             .add_observer(camera::choose_mode)
-            .add_observer(camera::obey)
+            .add_observer(camera::apply_camera_command)
             .add_systems(Update, go);
         app.world_mut().resource_mut::<TerrainBlocks>().numbers = vec![numbers];
         let mut orbit = PanOrbitCamera { target_yaw: 0.0, target_pitch: 0.5, target_radius: 300.0, ..default() };
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn an_eye_that_goes_round_the_land_does_not_come_into_it() {
         let mut app = app();
-        app.add_systems(PostUpdate, stay_outside);
+        app.add_systems(PostUpdate, push_above_ground);
         app.world_mut().spawn(Window::default());
         let place = |app: &mut App, focus: Vec3, pitch: f32, radius: f32| {
             let mut cameras = app.world_mut().query::<&mut PanOrbitCamera>();

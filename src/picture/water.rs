@@ -76,7 +76,7 @@ impl SurfaceMaterial for WaterMaterial {
 
 /// Water of each block, where there is any, and the number of lighting updates for which it was computed.
 #[derive(Resource, Default)]
-struct Waters(Vec<Option<Sheet>>, u64);
+struct BlockWaters(Vec<Option<Sheet>>, u64);
 
 struct Sheet {
     entity: Entity,
@@ -86,7 +86,7 @@ struct Sheet {
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<WaterMaterial>::default())
-        .init_resource::<Waters>()
+        .init_resource::<BlockWaters>()
         .add_systems(Update, show_water.in_set(FrameSystems::Decorate));
 }
 
@@ -96,7 +96,7 @@ fn show_water(
     comparison: Res<State<Comparison>>,
     blocks: Res<TerrainBlocks>,
     motions: Res<OverlayTextures>,
-    mut waters: ResMut<Waters>,
+    mut waters: ResMut<BlockWaters>,
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {

@@ -378,7 +378,7 @@ pub(crate) fn trap_focus(ui: &egui::Ui) {
 }
 
 /// Traps the keyboard focus in a modal dialog that sets the initial focus itself. Returns `true` if it has just opened.
-pub(crate) fn hold(ui: &egui::Ui) -> bool {
+pub(crate) fn trap_keyboard(ui: &egui::Ui) -> bool {
     ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
     opens(ui, 0)
 }

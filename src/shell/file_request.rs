@@ -17,7 +17,9 @@ use bevy_egui::egui;
 use rfd::AsyncFileDialog;
 
 use super::{access, style};
-use crate::world::{AppCommand, AppCommandEvent, Level, Notices, Preferences, Simulations, background::BackgroundTask};
+use crate::world::{
+    AppCommand, AppCommandEvent, NoticeLevel, Notices, Preferences, Simulations, background::BackgroundTask,
+};
 use thalweg_scene::model::session::Session;
 
 /// Delay before the hint about an open dialog: it takes a moment to appear.
@@ -83,7 +85,7 @@ impl FileRequest {
     }
 
     /// Sets a command to run if the dialog is cancelled.
-    pub fn otherwise(mut self, command: impl Into<AppCommand>) -> Self {
+    pub fn on_cancel(mut self, command: impl Into<AppCommand>) -> Self {
         self.otherwise = Some(command.into());
         self
     }
@@ -213,12 +215,12 @@ pub(crate) fn take_answer(
                 "{} already exists. Nothing was saved. To overwrite it, enter its full name, including the extension.",
                 there.display()
             );
-            notices.notify(Level::Warning, text);
+            notices.notify(NoticeLevel::Warning, text);
         }
         None if waited < MIN_DIALOG_TIME => {
             let text = "No file dialog is available. Install a desktop portal (xdg-desktop-portal) or zenity, drop files on the window, \
                         or name them on the command line.";
-            notices.notify(Level::Error, text);
+            notices.notify(NoticeLevel::Error, text);
         }
         None => {}
     }
@@ -329,7 +331,7 @@ mod tests {
             .init_resource::<Notices>()
             .add_systems(Update, take_answer);
         let saved = FileCommand::SaveProject(path.with_extension("thalweg"));
-        let save = || request(&["thalweg"]).otherwise(FileCommand::CancelQuit);
+        let save = || request(&["thalweg"]).on_cancel(FileCommand::CancelQuit);
         assert_eq!(answered(&mut app, save(), Some(path)), [AppCommand::from(saved)]);
         assert_eq!(app.world().resource::<Preferences>().remembered.last_folder.as_deref(), Some(folder.path()));
         // A selected folder itself is remembered.

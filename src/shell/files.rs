@@ -15,7 +15,7 @@ use super::{
     style,
 };
 use crate::world::{
-    AppCommand, AppCommandEvent, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
+    AppCommand, AppCommandEvent, FileCommand, LoadStamp, NoticeLevel, Notices, Preferences, Presentation, Simulations,
     WindowCommand,
 };
 use egui_phosphor::regular as icon;
@@ -233,7 +233,7 @@ pub fn save_scene_request() -> FileRequest {
 /// Creates the request for the file to save the project to. If it is cancelled, a pending quit is cancelled too.
 pub fn save_project_request() -> FileRequest {
     let kinds = [("Project".to_owned(), ENDING)];
-    FileRequest::save("Save project", "{name}", kinds, FileCommand::SaveProject).otherwise(FileCommand::CancelQuit)
+    FileRequest::save("Save project", "{name}", kinds, FileCommand::SaveProject).on_cancel(FileCommand::CancelQuit)
 }
 
 impl ImportDialog {
@@ -369,7 +369,7 @@ pub(crate) fn take_dropped_files(
     match files[..] {
         [] => {}
         [path] if path.is_dir() => {
-            notices.notify(Level::Error, format!("{}: this is a folder. Drop a file instead.", path.display()));
+            notices.notify(NoticeLevel::Error, format!("{}: this is a folder. Drop a file instead.", path.display()));
         }
         [path] if Preset::load(path).is_ok() => {
             commands.write(FileCommand::LoadPreset(path.clone()).into());
@@ -386,7 +386,7 @@ pub(crate) fn take_dropped_files(
         }
         _ => {
             let text = format!("{} files were dropped. Drop one scene or map at a time.", files.len());
-            notices.notify(Level::Error, text);
+            notices.notify(NoticeLevel::Error, text);
         }
     }
 }

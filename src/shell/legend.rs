@@ -7,7 +7,7 @@ use crate::world::{
     Overlay,
     amount::{area, display_unit},
 };
-use thalweg_scene::settings::Units;
+use thalweg_scene::settings::UnitSystem;
 use thalweg_sim::core::quantity::ColorScale;
 
 /// Returns the width of the legend including its distance from the left edge of the view, or 0 without a legend.
@@ -86,7 +86,7 @@ fn number(value: f32) -> String {
 }
 
 /// Formats a value of the legend. Areas include their unit.
-pub fn value_text(units: Units, value: f32, unit: &str) -> String {
+pub fn value_text(units: UnitSystem, value: f32, unit: &str) -> String {
     if unit == "m²" { area(units, value.into()) } else { number(display_unit(units, unit).1 as f32 * value) }
 }
 
@@ -97,6 +97,9 @@ mod tests {
     #[test]
     fn numbers_of_a_legend_are_short() {
         assert_eq!([0.0, 0.5, 2.0, 50.0, -0.025, 2.5].map(number), ["0", "0.5", "2", "50", "-0.025", "2.5"]);
-        assert_eq!([value_text(Units::Metric, 8.14e6, "m²"), value_text(Units::Metric, 8.5, "m")], ["8.14 km²", "8.5"]);
+        assert_eq!(
+            [value_text(UnitSystem::Metric, 8.14e6, "m²"), value_text(UnitSystem::Metric, 8.5, "m")],
+            ["8.14 km²", "8.5"]
+        );
     }
 }

@@ -41,8 +41,8 @@ use bevy_egui::{
 
 use crate::world::{
     AppCommand, BrushCommand, Brushes, CameraCommand, CameraMode, Document, FileCommand, FrameSystems, History,
-    KeyPointer, LessonState, Level, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences, PresentCommand,
-    Presentation, Simulations, ViewportArea, WindowCommand, Workspace,
+    KeyPointer, LessonState, NoticeLevel, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences,
+    PresentCommand, Presentation, Simulations, ViewportArea, WindowCommand, Workspace,
 };
 use file_request::FileDialog;
 use files::FileDialogs;
@@ -103,8 +103,8 @@ pub fn registries(app: &mut App) {
 }
 
 /// Adds the keyboard marker in the viewport, above the names and the divider over the view.
-pub fn land_plugin(app: &mut App) {
-    app.add_view_layer(LayerVisibility::Always, land_ui);
+pub fn viewport_marker_plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Always, viewport_marker_ui);
 }
 
 /// Spawns the camera of the window, which composites the view and the panels.
@@ -197,7 +197,7 @@ fn draw(
 }
 
 /// Draws the keyboard marker in the viewport and stores its position.
-fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<AppCommand> {
+fn viewport_marker_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<AppCommand> {
     let scale = root.ctx().pixels_per_point();
     let pressed = access::viewport_focus_ui(root, root.max_rect());
     let now = KeyPointer(pressed.map(|(place, pressed)| (Vec2::new(place.x, place.y) * scale, pressed)));
@@ -405,13 +405,13 @@ fn handle_command(
             };
             asked.write(left);
         }
-        WindowCommand::ShowError(text) => drop(notices.notify(Level::Warning, text)),
+        WindowCommand::ShowError(text) => drop(notices.notify(NoticeLevel::Warning, text)),
         WindowCommand::CopyCommandLine => {
             if let Ok(context) = contexts.ctx_mut() {
                 context.copy_text(session.command_line());
                 let but = " Manual edits of layers and springs are not included.";
                 let but = if session.has_manual_edits() { but } else { "" };
-                notices.notify(Level::Info, format!("Copied the command line.{but}"));
+                notices.notify(NoticeLevel::Info, format!("Copied the command line.{but}"));
             }
         }
     }

@@ -53,7 +53,7 @@ pub fn take_expansion(ui: &Ui, panel: &str) -> bool {
 }
 
 /// Returns `true` if a parameter belongs to the settings, brush or selection, not to a simulation.
-pub fn is_of_the_person(path: &str) -> bool {
+pub fn is_user_parameter(path: &str) -> bool {
     ["settings.", "brush.", "selection."].iter().any(|group| path.starts_with(group))
 }
 

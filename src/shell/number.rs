@@ -13,7 +13,7 @@ use crate::world::{
     AppCommand, WindowCommand,
     amount::{FOOT, MILE, display_unit},
 };
-use thalweg_scene::settings::Units;
+use thalweg_scene::settings::UnitSystem;
 
 /// Units by quantity, with their size in the first unit of the quantity.
 const UNITS: [(&str, &[(&str, f64)]); 8] = [
@@ -190,18 +190,18 @@ impl<'a> NumberField<'a> {
 
     fn queue_message(&self, ui: &Ui) {
         if let Some(said) = self.message.take() {
-            ui.data_mut(|data| data.get_temp_mut_or_default::<Vec<String>>(said_id()).push(said));
+            ui.data_mut(|data| data.get_temp_mut_or_default::<Vec<String>>(message_id()).push(said));
         }
     }
 }
 
 /// Sets the display units of number fields.
-pub(crate) fn set_units(context: &egui::Context, units: Units) {
+pub(crate) fn set_units(context: &egui::Context, units: UnitSystem) {
     context.data_mut(|data| data.insert_temp(units_id(), units));
 }
 
 /// Returns the display units of number fields.
-pub(crate) fn units(ui: &Ui) -> Units {
+pub(crate) fn units(ui: &Ui) -> UnitSystem {
     ui.data(|data| data.get_temp(units_id())).unwrap_or_default()
 }
 
@@ -209,13 +209,13 @@ fn units_id() -> egui::Id {
     egui::Id::new("units")
 }
 
-fn said_id() -> egui::Id {
+fn message_id() -> egui::Id {
     egui::Id::new("what fields for numbers say")
 }
 
 /// Takes the messages of number fields.
 pub(crate) fn take_messages(context: &egui::Context) -> Vec<AppCommand> {
-    let said = context.data_mut(|data| data.remove_temp::<Vec<String>>(said_id())).unwrap_or_default();
+    let said = context.data_mut(|data| data.remove_temp::<Vec<String>>(message_id())).unwrap_or_default();
     said.into_iter().map(|text| WindowCommand::ShowError(text).into()).collect()
 }
 
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn a_field_of_metres_may_show_and_take_feet() {
         let field = NumberField::new("Height", "m", 0.0..=100.0_f32);
-        field.display_unit.set(display_unit(Units::Feet, "m"));
+        field.display_unit.set(display_unit(UnitSystem::Feet, "m"));
         assert_eq!(
             (field.show(30.48, |number| format!("{number:.1}")), field.suffix()),
             ("100.0".to_owned(), " ft".to_owned())

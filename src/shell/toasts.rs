@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, Align2, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{access, style};
-use crate::world::{AppCommand, FileCommand, Level, Notices, Presentation, Workspace};
+use crate::world::{AppCommand, FileCommand, NoticeLevel, Notices, Presentation, Workspace};
 use thalweg_scene::io::JobProgress;
 
 /// Draws messages over the view. A presentation shows only errors and questions, a kiosk nothing.
@@ -16,7 +16,8 @@ pub(crate) fn layer_ui(
     presentation: Res<Presentation>,
 ) -> Vec<AppCommand> {
     let shows = *workspace == Workspace::Present && presentation.is_on();
-    let told = |level| !shows || !presentation.is_kiosk() && matches!(level, Level::Error | Level::Question);
+    let told =
+        |level| !shows || !presentation.is_kiosk() && matches!(level, NoticeLevel::Error | NoticeLevel::Question);
     toasts_ui(root.ctx(), &notices, root.max_rect(), told)
 }
 
@@ -26,18 +27,18 @@ pub fn toasts_ui(
     context: &egui::Context,
     notices: &Notices,
     view: egui::Rect,
-    told: impl Fn(Level) -> bool,
+    told: impl Fn(NoticeLevel) -> bool,
 ) -> Vec<AppCommand> {
     let mut commands = Vec::new();
     let mut bottom = view.bottom() - 14.0;
     let newest_first: Vec<_> = notices.shown().filter(|notice| told(notice.level)).collect();
     for notice in newest_first.into_iter().rev() {
         let (sign, color) = match notice.level {
-            Level::Working => (icon::HOURGLASS_MEDIUM, style::ACCENT),
-            Level::Info => (icon::CHECK_CIRCLE, style::ACCENT),
-            Level::Warning => (icon::WARNING, style::WARNING),
-            Level::Error => (icon::WARNING_CIRCLE, style::ERROR),
-            Level::Question => (icon::QUESTION, style::ACCENT),
+            NoticeLevel::Working => (icon::HOURGLASS_MEDIUM, style::ACCENT),
+            NoticeLevel::Info => (icon::CHECK_CIRCLE, style::ACCENT),
+            NoticeLevel::Warning => (icon::WARNING, style::WARNING),
+            NoticeLevel::Error => (icon::WARNING_CIRCLE, style::ERROR),
+            NoticeLevel::Question => (icon::QUESTION, style::ACCENT),
         };
         let width = (view.width() - 60.0).clamp(120.0, 420.0);
         let shown = egui::Area::new(egui::Id::new(("notice", notice.id)))
@@ -47,7 +48,7 @@ pub fn toasts_ui(
             .show(context, |ui| {
                 egui::Frame::popup(ui.style()).show(ui, |ui| {
                     ui.horizontal_top(|ui| {
-                        if notice.level == Level::Working {
+                        if notice.level == NoticeLevel::Working {
                             ui.add(egui::Spinner::new().size(15.0).color(color));
                         } else {
                             let level = ui.label(RichText::new(sign).color(color).size(16.0));
@@ -56,7 +57,7 @@ pub fn toasts_ui(
                         ui.vertical(|ui| {
                             ui.set_max_width(width);
                             let text = ui.label(&notice.text);
-                            access::announce(&text, matches!(notice.level, Level::Error | Level::Question));
+                            access::announce(&text, matches!(notice.level, NoticeLevel::Error | NoticeLevel::Question));
                             // Jobs that don't report progress show only a spinner.
                             if let Some(share) =
                                 notice.progress.as_ref().map(JobProgress::share).filter(|done| *done > 0.0)
@@ -69,7 +70,7 @@ pub fn toasts_ui(
                                         commands.extend([command.clone(), FileCommand::Dismiss(notice.id).into()]);
                                     }
                                 }
-                                let read = !matches!(notice.level, Level::Working | Level::Question);
+                                let read = !matches!(notice.level, NoticeLevel::Working | NoticeLevel::Question);
                                 if read {
                                     let dismiss = ui.small_button("Dismiss");
                                     access::describe(&dismiss, &notice.text);

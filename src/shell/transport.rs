@@ -14,8 +14,8 @@ use crate::world::{
     SPEEDS, ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, ToggleRecording, Transport,
     amount::{display_unit, volume},
 };
-use thalweg_scene::settings::Units;
-use thalweg_sim::{process::Counts, simulation::Slot};
+use thalweg_scene::settings::UnitSystem;
+use thalweg_sim::{process::ProcessCounts, simulation::Slot};
 
 /// Parameters of the transport bar system.
 #[derive(SystemParam)]
@@ -104,7 +104,7 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBarParams) -> Vec<AppC
 }
 
 /// Formats the volume moved, and the residual of the balance as a fraction of it.
-fn moved_text(units: Units, moved: f64, share: f64) -> String {
+fn moved_text(units: UnitSystem, moved: f64, share: f64) -> String {
     // Zero without sign and exponent.
     let share = if share == 0.0 { "0".to_owned() } else { format!("{share:+.0e}") };
     format!("{} moved, residual {share}", volume(units, moved))
@@ -124,7 +124,7 @@ pub fn status_ui(
     let moved = solid.sum(|row| row.moved);
     let residual = solid.residual(record.volumes[0]);
     let share = if moved > 0.0 { residual / moved } else { 0.0 };
-    let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
+    let counts: Vec<ProcessCounts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
     let limited: u64 = counts.iter().map(|counts| counts.limiter_applications).sum();
     let units = preferences.settings.units;
     let (unit, times) = display_unit(units, "m");

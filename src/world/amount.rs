@@ -1,6 +1,6 @@
 //! Formatting of quantities in the selected units, with a suitable unit prefix and few digits.
 
-use thalweg_scene::settings::Units;
+use thalweg_scene::settings::UnitSystem;
 
 /// Foot, in metres.
 pub const FOOT: f64 = 0.3048;
@@ -28,10 +28,10 @@ const FEET: [(&str, &str, f64); 12] = [
 ];
 
 /// Returns the longest length up to `longest` metres that is 1, 2 or 5 times a power of ten of a unit: in metres, and as text.
-pub fn round_length(units: Units, longest: f64) -> (f64, String) {
+pub fn round_length(units: UnitSystem, longest: f64) -> (f64, String) {
     let (small, large) = match units {
-        Units::Metric => (("m", 1.0), ("km", 1000.0)),
-        Units::Feet => (("ft", FOOT), ("mi", MILE)),
+        UnitSystem::Metric => (("m", 1.0), ("km", 1000.0)),
+        UnitSystem::Feet => (("ft", FOOT), ("mi", MILE)),
     };
     let (name, unit) = if longest >= large.1 { large } else { small };
     let power = 10.0_f64.powf((longest / unit).log10().floor());
@@ -42,13 +42,13 @@ pub fn round_length(units: Units, longest: f64) -> (f64, String) {
 
 /// Returns the display unit of a metric unit, and the factor from metric values to displayed ones. A unit without a counterpart is
 /// returned as it is.
-pub fn display_unit(units: Units, unit: &str) -> (&str, f64) {
-    let told = FEET.iter().find(|(metric, ..)| units == Units::Feet && *metric == unit);
+pub fn display_unit(units: UnitSystem, unit: &str) -> (&str, f64) {
+    let told = FEET.iter().find(|(metric, ..)| units == UnitSystem::Feet && *metric == unit);
     told.map_or((unit, 1.0), |&(_, told, size)| (told, 1.0 / size))
 }
 
 /// Formats a length in metres with this number of decimals.
-pub fn length(units: Units, metres: f64, decimals: usize) -> String {
+pub fn length(units: UnitSystem, metres: f64, decimals: usize) -> String {
     let (unit, times) = display_unit(units, "m");
     let (value, last) = (times * metres, 10_f64.powi(-(decimals as i32)));
     // Avoids "-0".
@@ -57,11 +57,11 @@ pub fn length(units: Units, metres: f64, decimals: usize) -> String {
 }
 
 /// Formats a volume in cubic metres.
-pub fn volume(units: Units, value: f64) -> String {
+pub fn volume(units: UnitSystem, value: f64) -> String {
     let (unit, times) = display_unit(units, "m³");
     let value = times * value;
     let (scale, name) = match value.abs() {
-        large if large >= 1e9 && units == Units::Metric => (1e-9, "km³".to_owned()),
+        large if large >= 1e9 && units == UnitSystem::Metric => (1e-9, "km³".to_owned()),
         large if large >= 1e5 => (1e-6, format!("million {unit}")),
         small if small > 0.0 && small < 0.01 => return format!("{value:.1e} {unit}"),
         _ => (1.0, unit.to_owned()),
@@ -71,13 +71,13 @@ pub fn volume(units: Units, value: f64) -> String {
 }
 
 /// Formats an area in square metres.
-pub fn area(units: Units, value: f64) -> String {
+pub fn area(units: UnitSystem, value: f64) -> String {
     match units {
-        Units::Metric if value >= 1e5 => format!("{:.2} km²", 1e-6 * value),
-        Units::Metric => format!("{value:.0} m²"),
-        Units::Feet if value >= MILE * MILE => format!("{:.2} mi²", value / (MILE * MILE)),
-        Units::Feet if value >= ACRE => format!("{:.2} acres", value / ACRE),
-        Units::Feet => format!("{:.0} ft²", value / (FOOT * FOOT)),
+        UnitSystem::Metric if value >= 1e5 => format!("{:.2} km²", 1e-6 * value),
+        UnitSystem::Metric => format!("{value:.0} m²"),
+        UnitSystem::Feet if value >= MILE * MILE => format!("{:.2} mi²", value / (MILE * MILE)),
+        UnitSystem::Feet if value >= ACRE => format!("{:.2} acres", value / ACRE),
+        UnitSystem::Feet => format!("{:.0} ft²", value / (FOOT * FOOT)),
     }
 }
 
@@ -87,24 +87,30 @@ mod tests {
 
     #[test]
     fn amounts_have_a_unit_that_fits() {
-        let texts = [-0.0, 3e-7, 12.5, 2.5e6, 3.2e11].map(|value| volume(Units::Metric, value));
+        let texts = [-0.0, 3e-7, 12.5, 2.5e6, 3.2e11].map(|value| volume(UnitSystem::Metric, value));
         assert_eq!(texts, ["0.00 m³", "3.0e-7 m³", "12.50 m³", "2.50 million m³", "320.00 km³"]);
-        assert_eq!([-0.04, -0.06].map(|metres| length(Units::Metric, metres, 1)), ["0.0 m", "-0.1 m"]);
-        let texts = [900.0, 1.2e5, 8.14e6].map(|value| area(Units::Metric, value));
+        assert_eq!([-0.04, -0.06].map(|metres| length(UnitSystem::Metric, metres, 1)), ["0.0 m", "-0.1 m"]);
+        let texts = [900.0, 1.2e5, 8.14e6].map(|value| area(UnitSystem::Metric, value));
         assert_eq!(texts, ["900 m²", "0.12 km²", "8.14 km²"]);
     }
 
     #[test]
     fn feet_are_told_where_they_were_chosen() {
         assert_eq!(
-            [0.0, 1.0, 2.5e6].map(|value| volume(Units::Feet, value)),
+            [0.0, 1.0, 2.5e6].map(|value| volume(UnitSystem::Feet, value)),
             ["0.00 ft³", "35.31 ft³", "88.29 million ft³"]
         );
-        assert_eq!([9.0, 40_468.6, 2.6e6].map(|value| area(Units::Feet, value)), ["97 ft²", "10.00 acres", "1.00 mi²"]);
-        assert_eq!(length(Units::Feet, 100.0, 1), "328.1 ft");
-        assert_eq!((display_unit(Units::Feet, "px"), display_unit(Units::Metric, "m")), (("px", 1.0), ("m", 1.0)));
+        assert_eq!(
+            [9.0, 40_468.6, 2.6e6].map(|value| area(UnitSystem::Feet, value)),
+            ["97 ft²", "10.00 acres", "1.00 mi²"]
+        );
+        assert_eq!(length(UnitSystem::Feet, 100.0, 1), "328.1 ft");
+        assert_eq!(
+            (display_unit(UnitSystem::Feet, "px"), display_unit(UnitSystem::Metric, "m")),
+            (("px", 1.0), ("m", 1.0))
+        );
         // 25.4 mm/h are 1 in/h.
-        let (unit, times) = display_unit(Units::Feet, "mm/h");
+        let (unit, times) = display_unit(UnitSystem::Feet, "mm/h");
         assert!(unit == "in/h" && (25.4 * times - 1.0).abs() < 1e-12);
     }
 }

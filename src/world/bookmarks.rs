@@ -3,7 +3,8 @@
 use bevy::prelude::*;
 
 use super::{
-    AppCommandEvent, CameraMode, CameraPose, Label, Level, Presentation, ProjectParams, ProjectReplaced, Simulations,
+    AppCommandEvent, CameraMode, CameraPose, Label, NoticeLevel, Presentation, ProjectParams, ProjectReplaced,
+    Simulations,
 };
 use thalweg_scene::model::film::{CameraKeyframe, CameraKeyframes, Ease};
 
@@ -53,14 +54,17 @@ impl AppCommandEvent for KeyframeCommand {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<FollowsKeyframes>().add_observer(keep_view).add_observer(change_keyframes).add_observer(rest);
+    app.init_resource::<FollowsKeyframes>()
+        .add_observer(keep_view)
+        .add_observer(change_keyframes)
+        .add_observer(stop_following);
 }
 
 fn keep_view(kept: On<SaveBookmark>, mut work: ProjectParams, (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>)) {
     let number = kept.0;
     if *mode != CameraMode::Orbit {
         let text = "Bookmarks cannot be saved while walking or flying. Press Esc to stop, then try again.";
-        work.notices.notify(Level::Info, text);
+        work.notices.notify(NoticeLevel::Info, text);
         return;
     }
     let (Some(place), Some(camera)) =
@@ -73,7 +77,7 @@ fn keep_view(kept: On<SaveBookmark>, mut work: ProjectParams, (eye, mode): (Res<
     let text = format!(
         "Bookmark {number} saved in the project. To go to it, press {number} in the Present workspace, or use View ▸ Bookmarks."
     );
-    work.notices.notify(Level::Info, text);
+    work.notices.notify(NoticeLevel::Info, text);
 }
 
 fn change_keyframes(
@@ -88,7 +92,7 @@ fn change_keyframes(
     let label = match *command.event() {
         KeyframeCommand::Set => {
             let Some(pose) = eye.pose.filter(|_| orbits && !presentation.is_on()) else {
-                work.notices.notify(Level::Info, ROUND);
+                work.notices.notify(NoticeLevel::Info, ROUND);
                 return;
             };
             if !keys.set(CameraKeyframe::new(tick as f64, pose, Ease::default())) {
@@ -96,13 +100,13 @@ fn change_keyframes(
                     "A simulation can have at most {} keyframes. Delete one before you insert another.",
                     CameraKeyframes::MOST
                 );
-                work.notices.notify(Level::Info, text);
+                work.notices.notify(NoticeLevel::Info, text);
                 return;
             }
             if keys.list().len() == 1 {
                 let text = "Camera keyframe inserted at this tick. Insert more at other ticks, then press Shift+I to make \
                             the camera follow them.";
-                work.notices.notify(Level::Info, text);
+                work.notices.notify(NoticeLevel::Info, text);
             }
             Label::KeyframeInserted(tick)
         }
@@ -124,10 +128,10 @@ fn change_keyframes(
             let follows = !follows_keys.0;
             follows_keys.0 = follows && orbits && !keys.list().is_empty();
             if follows && !orbits {
-                work.notices.notify(Level::Info, ROUND);
+                work.notices.notify(NoticeLevel::Info, ROUND);
             } else if follows && !follows_keys.0 {
                 let text = "There are no camera keyframes. Press I to insert one at the current tick.";
-                work.notices.notify(Level::Info, text);
+                work.notices.notify(NoticeLevel::Info, text);
             }
             return;
         }
@@ -142,12 +146,12 @@ fn change_keyframes(
 }
 
 /// Stops following the keyframes, which belong to the previous project.
-fn rest(_: On<ProjectReplaced>, mut follows_keys: ResMut<FollowsKeyframes>) {
+fn stop_following(_: On<ProjectReplaced>, mut follows_keys: ResMut<FollowsKeyframes>) {
     follows_keys.0 = false;
 }
 
 /// Stops following when the last keyframe is deleted.
-pub(super) fn rest_without_keyframes(simulations: Res<Simulations>, mut follows_keys: ResMut<FollowsKeyframes>) {
+pub(super) fn stop_without_keyframes(simulations: Res<Simulations>, mut follows_keys: ResMut<FollowsKeyframes>) {
     if follows_keys.0 && simulations.views.keys.list().is_empty() {
         follows_keys.0 = false;
     }

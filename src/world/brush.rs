@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use bevy::prelude::*;
 
-use super::{AppCommandEvent, Job, JobKind, Jobs, Level, Notices, ProjectReplaced, jobs::name};
+use super::{AppCommandEvent, Job, JobKind, Jobs, NoticeLevel, Notices, ProjectReplaced, jobs::name};
 use thalweg_scene::{io::heightmap, model::origin::Options};
 use thalweg_sim::{
     core::grid::Grid,
@@ -77,7 +77,7 @@ fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMu
 }
 
 fn take_stamp(In((name, relief)): In<(String, Grid)>, mut brushes: ResMut<Brushes>, mut notices: ResMut<Notices>) {
-    notices.notify(Level::Info, format!("Loaded {name} as the stamp relief."));
+    notices.notify(NoticeLevel::Info, format!("Loaded {name} as the stamp relief."));
     brushes.stamp = (Arc::new(relief), name);
     brushes.active = Some(Tool::Stamp);
 }
@@ -140,7 +140,7 @@ impl Brushes {
     }
 
     /// Applies changed values; unknown or out-of-range entries keep their defaults.
-    pub fn take_over(&mut self, changed: &BTreeMap<String, String>) {
+    pub fn apply_changed(&mut self, changed: &BTreeMap<String, String>) {
         for (tool, brush) in &mut self.brushes {
             for (path, value) in changed {
                 let _ = set(&mut [(tool.key(), brush)], path, value);
@@ -224,7 +224,7 @@ mod tests {
         brushes.change("falloff", &Value::Choice("linear".to_owned()));
         let kept = brushes.changed();
         let mut again = Brushes::default();
-        again.take_over(&kept);
+        again.apply_changed(&kept);
         assert_eq!(again.of(Tool::Raise), brushes.of(Tool::Raise));
         assert_eq!((again.of(Tool::Raise).radius, again.of(Tool::Raise).strength), (50.0, 0.25));
         assert_eq!(again.changed(), kept);

@@ -3,7 +3,7 @@
 use super::{DuneSample, LedgerSample, TimeSeries, amount::display_unit};
 use thalweg_scene::{
     model::chart::{Chart, Curve, MarkerStyle},
-    settings::Units,
+    settings::UnitSystem,
 };
 use thalweg_sim::measure::{
     Fit, Study,
@@ -11,7 +11,7 @@ use thalweg_sim::measure::{
 };
 
 /// Returns the volumes moved by processes, over ticks.
-pub fn volume(record: &TimeSeries, units: Units) -> Chart {
+pub fn volume(record: &TimeSeries, units: UnitSystem) -> Chart {
     let (millions, times) = display_unit(units, "million m³");
     let series = |name: &str, value: fn(&LedgerSample) -> f64| {
         Curve::line(name, record.samples.iter().map(|sample| [sample.tick as f64, 1e-6 * times * value(sample)]))
@@ -23,7 +23,7 @@ pub fn volume(record: &TimeSeries, units: Units) -> Chart {
 }
 
 /// Returns inflow and outflow of water over ticks; `None` if no water has moved.
-pub fn discharge(record: &TimeSeries, units: Units) -> Option<Chart> {
+pub fn discharge(record: &TimeSeries, units: UnitSystem) -> Option<Chart> {
     let samples = &record.samples;
     if samples.last().is_none_or(|last| last.water_in == 0.0 && last.water_out == 0.0) {
         return None;
@@ -43,7 +43,7 @@ pub fn discharge(record: &TimeSeries, units: Units) -> Option<Chart> {
 }
 
 /// Returns the hypsometric curve.
-pub fn hypsometry(found: &Statistics, units: Units) -> Chart {
+pub fn hypsometry(found: &Statistics, units: UnitSystem) -> Chart {
     let (unit, times) = display_unit(units, "m");
     let (low, high) = (f64::from(found.range.0), f64::from(found.range.1));
     let height = |bin: usize| times * (low + (high - low) * bin as f64 / BINS as f64);
@@ -60,7 +60,7 @@ pub fn slopes(found: &Statistics) -> Chart {
 }
 
 /// Returns height and wavelength of dunes over ticks.
-pub fn dune_sizes(record: &TimeSeries, units: Units) -> Chart {
+pub fn dune_sizes(record: &TimeSeries, units: UnitSystem) -> Chart {
     let (unit, times) = display_unit(units, "m");
     let series = |name: &str, value: fn(&DuneSample) -> Option<f64>| {
         let points = record.dunes.iter().filter_map(|dune| Some([dune.tick as f64, times * value(dune)?]));
@@ -72,7 +72,7 @@ pub fn dune_sizes(record: &TimeSeries, units: Units) -> Chart {
 }
 
 /// Returns the celerity of dunes over ticks.
-pub fn celerity(record: &TimeSeries, units: Units) -> Chart {
+pub fn celerity(record: &TimeSeries, units: UnitSystem) -> Chart {
     let (unit, times) = display_unit(units, "m");
     let points = record.dunes.iter().filter_map(|dune| Some([dune.tick as f64, times * dune.celerity?]));
     let axes = ["tick", &format!("{unit} per tick")];
@@ -80,7 +80,7 @@ pub fn celerity(record: &TimeSeries, units: Units) -> Chart {
 }
 
 /// Returns the longitudinal profile of the selected river, from source to mouth.
-pub fn profile(study: &Study, title: &str, units: Units) -> Chart {
+pub fn profile(study: &Study, title: &str, units: UnitSystem) -> Chart {
     let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| display_unit(units, unit));
     let length = study.river.first().map_or(0.0, |source| source.distance);
     let at =
@@ -91,7 +91,7 @@ pub fn profile(study: &Study, title: &str, units: Units) -> Chart {
 }
 
 /// Returns slope against drainage area with the fitted power law, and the steady-state one given by steepness and concavity index.
-pub fn slope_area(study: &Study, balance: Option<(f64, f64)>, units: Units) -> Chart {
+pub fn slope_area(study: &Study, balance: Option<(f64, f64)>, units: UnitSystem) -> Chart {
     let (unit, times) = display_unit(units, "km²");
     let of_area = 1e-6 * times;
     let measured: Vec<[f64; 2]> =
@@ -116,7 +116,7 @@ pub fn slope_area(study: &Study, balance: Option<(f64, f64)>, units: Units) -> C
 }
 
 /// Returns height against χ.
-pub fn chi(study: &Study, units: Units) -> Chart {
+pub fn chi(study: &Study, units: UnitSystem) -> Chart {
     let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| display_unit(units, unit));
     let at = |chi: f64, height: f64| [1e-3 * of_far * chi, of_high * height];
     let mouth = study.river.last().map_or(0.0, |mouth| mouth.height);

@@ -7,7 +7,7 @@ use bevy::{
     prelude::*,
 };
 
-use super::{Jobs, Level, Notices, Presentation, Restarts, Simulations, restart};
+use super::{Jobs, NoticeLevel, Notices, Presentation, Restarts, Simulations, restart};
 
 /// Command of a feature. Sent as an [`AppCommand`], it is rejected where it is not applicable; a system that triggers the event
 /// directly skips these checks.
@@ -168,7 +168,7 @@ fn execute_command(command: &AppCommand, world: &mut World) {
     }
     if let Some(held) = world.resource::<Jobs>().locked.as_ref().filter(|_| command.0.requires_project()) {
         let text = format!("{}. Wait for it to finish, or cancel it.", held.description);
-        world.resource_mut::<Notices>().notify(Level::Info, text);
+        world.resource_mut::<Notices>().notify(NoticeLevel::Info, text);
         return;
     }
     if command.0.requires_project()

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{AppCommandEvent, Level, Notices, Simulations};
+use super::{AppCommandEvent, NoticeLevel, Notices, Simulations};
 
 /// Mode of comparison. A change takes effect in the next frame.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -70,7 +70,7 @@ fn handle_command(
         CompareCommand::Show(Comparison::Simulations) | CompareCommand::Flicker if simulations.all().len() < 2 => {
             let text =
                 "There is only one simulation. To compare it with others, use Simulation ▸ Simulations side by side.";
-            notices.notify(Level::Info, text);
+            notices.notify(NoticeLevel::Info, text);
         }
         CompareCommand::Show(wanted) => {
             *divider = Divider::default();

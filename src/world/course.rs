@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::{CameraCommand, CameraStep, FrameSystems, Jobs, Level, Notices, Revision, Simulations};
+use super::{CameraCommand, CameraStep, FrameSystems, Jobs, NoticeLevel, Notices, Revision, Simulations};
 use thalweg_scene::{
     io::lesson::LessonProgress,
     model::lesson::{Answer, Attempt},
@@ -50,7 +50,7 @@ impl LessonState {
         match loaded {
             Ok(progress) => Self { progress, file, ..Self::default() },
             Err(error) => {
-                notices.notify(Level::Warning, format!("{error}."));
+                notices.notify(NoticeLevel::Warning, format!("{error}."));
                 Self::default()
             }
         }
@@ -59,7 +59,7 @@ impl LessonState {
     /// Saves the answers.
     pub(crate) fn save(&mut self, jobs: &mut Jobs) {
         if let Some(attempt) = &self.attempt {
-            self.progress.keep(attempt);
+            self.progress.record_answers(attempt);
         }
         if let Some(file) = &self.file {
             let progress = self.progress.clone();
@@ -83,7 +83,7 @@ impl LessonState {
     }
 
     /// Starts the simulation of the current step, which ends after this tick.
-    pub(crate) fn runs_until(&mut self, until: u64, simulations: &Simulations, revision: Revision) {
+    pub(crate) fn start_run(&mut self, until: u64, simulations: &Simulations, revision: Revision) {
         let step = self.attempt.as_ref().map_or(0, |attempt| attempt.step);
         self.run =
             Some(StepRun { step, until, of: (simulations.project_id(), revision.start), ticks: simulations.ticks() });
@@ -141,7 +141,7 @@ fn follow(
         }
         Some(_) => {
             let text = "The simulation of this step was cancelled because the terrain was changed. Restart the simulations of the lesson.";
-            notices.notify(Level::Info, text);
+            notices.notify(NoticeLevel::Info, text);
         }
         None => {}
     }

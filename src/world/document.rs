@@ -74,7 +74,7 @@ impl Document {
         self.kept = (0, tick);
         self.keepers.push(RecoverySlot::new(folder)?);
         if let Some(path) = opened {
-            self.takes_over(path);
+            self.adopt_autosave(path);
         }
         self.left_behind = find_abandoned(folder);
         self.left_behind.reverse();
@@ -82,12 +82,12 @@ impl Document {
     }
 
     /// Returns `true` if an opened project is an autosave left by a crash. Its autosave file is then reused.
-    pub(super) fn takes_over(&mut self, path: &Path) -> bool {
+    pub(super) fn adopt_autosave(&mut self, path: &Path) -> bool {
         let own = self.keepers.last().map(|keeper| keeper.path().parent());
         let left_behind = own.is_some_and(|folder| folder == path.parent());
         if left_behind {
             self.saved = None;
-            self.keepers.extend(RecoverySlot::take_over(path));
+            self.keepers.extend(RecoverySlot::adopt(path));
         }
         left_behind
     }

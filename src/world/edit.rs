@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{AppCommandEvent, Brushes, History, Label, Level, ProjectParams, Simulations};
+use super::{AppCommandEvent, Brushes, History, Label, NoticeLevel, ProjectParams, Simulations};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::terrain::Source,
@@ -183,11 +183,11 @@ impl ProjectParams<'_> {
         });
         if tuned {
             let text = "Erodibility, diffusivity and years per tick were adjusted to the extent of the terrain.";
-            self.notices.notify(Level::Info, text);
+            self.notices.notify(NoticeLevel::Info, text);
         }
         for other in replaced {
             let title = info.map_or("", |info| info.title);
-            self.notices.notify(Level::Info, format!("{title} replaces {}, which is now disabled.", other.title));
+            self.notices.notify(NoticeLevel::Info, format!("{title} replaces {}, which is now disabled.", other.title));
         }
     }
 
@@ -197,12 +197,12 @@ impl ProjectParams<'_> {
         // Strokes lie between ticks, and so does undoing them.
         self.simulations.finish_tick();
         let Some((label, replaced)) = step(&mut self.history, &mut self.simulations) else {
-            self.notices.notify(Level::Info, format!("Nothing to {}.", word.to_lowercase()));
+            self.notices.notify(NoticeLevel::Info, format!("Nothing to {}.", word.to_lowercase()));
             return;
         };
         let tick = self.simulations.ticks();
         let then = if tick == ticks { String::new() } else { format!(" The simulation is back at tick {tick}.") };
-        self.notices.notify(Level::Info, format!("{word}: {label}.{then}"));
+        self.notices.notify(NoticeLevel::Info, format!("{word}: {label}.{then}"));
         self.revision.next_state();
         if replaced {
             self.mark_started();

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Document, History, Level, Notices, Revision, Simulations, Transport};
+use super::{Document, History, NoticeLevel, Notices, Revision, Simulations, Transport};
 
 /// Checks for a fault after a tick.
 pub(super) fn stop_broken(
@@ -19,7 +19,7 @@ pub(super) fn stop_broken(
     revision.next_state();
     document.autosave_now();
     notices.notify(
-        Level::Error,
+        NoticeLevel::Error,
         format!(
             "{fault}. The simulation was paused and restored to the last stored state, at tick {}.",
             simulations.ticks()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bevy::prelude::*;
 
 use super::{
-    AppCommandEvent, CameraPose, Document, EditCommand, Job, JobKind, Label, Level, Notices, ProjectParams,
+    AppCommandEvent, CameraPose, Document, EditCommand, Job, JobKind, Label, NoticeLevel, Notices, ProjectParams,
     document::{self, project},
     jobs::name,
     opening,
@@ -150,16 +150,16 @@ fn handle_command(
             let _ = std::fs::create_dir_all(path);
             if let Err(error) = open::that_detached(path) {
                 let text = format!("{}: the file manager could not be started ({error}).", path.display());
-                work.notices.notify(Level::Error, text);
+                work.notices.notify(NoticeLevel::Error, text);
             }
         }
         FileCommand::CancelJob(id) => work.notices.cancel(*id),
         FileCommand::Dismiss(id) => work.notices.dismiss(*id),
-        FileCommand::DiscardAutosave(path) => RecoverySlot::take_over(path).into_iter().for_each(RecoverySlot::end),
+        FileCommand::DiscardAutosave(path) => RecoverySlot::adopt(path).into_iter().for_each(RecoverySlot::end),
         // Cancelling restores a state that may need saving.
         FileCommand::Quit if work.jobs.is_project_locked() => {
             work.jobs.cancel_changes();
-            work.notices.notify(Level::Info, "Job cancelled. Choose Quit again to close Thalweg.");
+            work.notices.notify(NoticeLevel::Info, "Job cancelled. Choose Quit again to close Thalweg.");
         }
         FileCommand::Quit if document.unsaved(&work.history) || work.restarts.is_active() => {
             document.asks_to_save = true;
@@ -228,7 +228,7 @@ fn save_project(work: &mut ProjectParams, path: PathBuf, eye: CameraPose) {
                 1 => "The oldest undone stroke was not saved with the project.".to_owned(),
                 _ => format!("The oldest {left_out} undone strokes were not saved with the project."),
             };
-            work.notices.notify(Level::Warning, text);
+            work.notices.notify(NoticeLevel::Warning, text);
         }
     }
     let now = (work.history.changes(), work.simulations.ticks());
@@ -264,7 +264,7 @@ fn take_saved(
 ) {
     let SavedProject { path, now, work: of, size } = saved;
     work.preferences.remember_file(&path);
-    work.notices.notify(Level::Info, format!("Saved {}{size}", path.display()));
+    work.notices.notify(NoticeLevel::Info, format!("Saved {}{size}", path.display()));
     // Another project may have been opened meanwhile.
     if work.simulations.project_id() == of {
         work.simulations.file = Some(path);

@@ -8,7 +8,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, Level, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart};
+use super::{FileCommand, NoticeLevel, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart};
 use thalweg_scene::{
     io::{Error, ImagePixels, JobProgress, output},
     settings::screenshot_folder,
@@ -121,7 +121,7 @@ impl Jobs {
     }
 
     /// Returns `true` while a job changes, replaces or saves the project.
-    pub(super) fn involve_project(&self) -> bool {
+    pub(super) fn has_project_jobs(&self) -> bool {
         self.running.iter().any(|job| job.kind != JobKind::Independent)
     }
 
@@ -246,7 +246,7 @@ pub(super) fn apply_outputs(world: &mut World) {
             // Superseded by another project, or cancelled.
             Some(_) if replaces && progress.is_cancelled() => {
                 if notice.is_some() {
-                    world.resource_mut::<Notices>().notify(Level::Info, CANCELLED);
+                    world.resource_mut::<Notices>().notify(NoticeLevel::Info, CANCELLED);
                 }
                 continue;
             }
@@ -258,13 +258,13 @@ pub(super) fn apply_outputs(world: &mut World) {
                 continue;
             }
             Some(Err(_)) if progress.is_cancelled() => {
-                world.resource_mut::<Notices>().notify(Level::Info, CANCELLED);
+                world.resource_mut::<Notices>().notify(NoticeLevel::Info, CANCELLED);
                 continue;
             }
             Some(Err(error)) => format!("{error}."),
             None => PANICKED.to_owned(),
         };
-        world.resource_mut::<Notices>().notify(Level::Error, failed);
+        world.resource_mut::<Notices>().notify(NoticeLevel::Error, failed);
         fails(world);
     }
 }

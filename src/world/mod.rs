@@ -57,7 +57,7 @@ pub use self::{
     history::{History, HistoryCommand, HistoryRow, Thumbnail, TimelinePosition},
     jobs::{Job, JobKind, Jobs},
     label::Label,
-    notice::{Level, Notice, Notices},
+    notice::{Notice, NoticeLevel, Notices},
     opening::{LessonOpened, ProjectReplaced},
     other_windows::OtherWindows,
     overlay::{Overlay, OverlayCommand},
@@ -303,7 +303,7 @@ pub fn plugin(app: &mut App) {
                 jobs::show_growth,
                 execute_commands,
                 restart::advance,
-                bookmarks::rest_without_keyframes,
+                bookmarks::stop_without_keyframes,
             )
                 .chain()
                 .in_set(FrameSystems::Execute),
@@ -316,7 +316,10 @@ pub fn plugin(app: &mut App) {
                 .in_set(FrameSystems::Tick),
         )
         .add_systems(Update, channels::follow.in_set(FrameSystems::Follow))
-        .add_systems(First, preferences::say_budget.after(MessageUpdateSystems).run_if(resource_changed::<Preferences>))
+        .add_systems(
+            First,
+            preferences::apply_memory_limit.after(MessageUpdateSystems).run_if(resource_changed::<Preferences>),
+        )
         .add_systems(
             Last,
             (document::offer, preferences::remember, jobs::wait_before_exit, document::autosave)

@@ -12,7 +12,7 @@ use thalweg_scene::io::{Error, JobProgress};
 
 /// Severity of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum NoticeLevel {
     /// Job in progress.
     Working,
     /// Result.
@@ -25,7 +25,7 @@ pub enum Level {
     Question,
 }
 
-impl Level {
+impl NoticeLevel {
     /// Returns the accessible name of the icon.
     pub fn title(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ pub struct Notice {
     /// Unique identifier.
     pub id: u64,
     /// Severity.
-    pub level: Level,
+    pub level: NoticeLevel,
     /// Text, as full sentences.
     pub text: String,
     /// Buttons, each with its command.
@@ -58,9 +58,9 @@ impl Notice {
     /// Returns the time until it disappears. Jobs stay until they finish, errors until dismissed, questions until answered.
     fn duration(&self) -> Duration {
         match self.level {
-            Level::Info => Duration::from_secs(6),
-            Level::Warning => Duration::from_secs(14),
-            Level::Working | Level::Error | Level::Question => Duration::MAX,
+            NoticeLevel::Info => Duration::from_secs(6),
+            NoticeLevel::Warning => Duration::from_secs(14),
+            NoticeLevel::Working | NoticeLevel::Error | NoticeLevel::Question => Duration::MAX,
         }
     }
 }
@@ -77,21 +77,21 @@ const MAX_VISIBLE: usize = 6;
 
 impl Notices {
     /// Adds a notification. Returns its identifier.
-    pub fn notify(&mut self, level: Level, text: impl Into<String>) -> u64 {
+    pub fn notify(&mut self, level: NoticeLevel, text: impl Into<String>) -> u64 {
         self.offer(level, text, None)
     }
 
     /// Reports the result of an operation.
     pub fn notify_result(&mut self, done: Result<(), Error>, text: String) {
         match done {
-            Ok(()) => self.notify(Level::Info, text),
-            Err(error) => self.notify(Level::Error, format!("{error}.")),
+            Ok(()) => self.notify(NoticeLevel::Info, text),
+            Err(error) => self.notify(NoticeLevel::Error, format!("{error}.")),
         };
     }
 
     /// Adds a notification with the progress of a job. Returns its identifier.
     pub fn notify_progress(&mut self, text: impl Into<String>, progress: JobProgress) -> u64 {
-        let id = self.notify(Level::Working, text);
+        let id = self.notify(NoticeLevel::Working, text);
         if let Some(notice) = self.list.last_mut() {
             notice.progress = Some(progress);
         }
@@ -100,31 +100,36 @@ impl Notices {
 
     /// Adds a question, which stays until it is answered.
     pub fn ask(&mut self, text: impl Into<String>, answers: impl IntoIterator<Item = (&'static str, AppCommand)>) {
-        self.add(Level::Question, text.into(), answers.into_iter().collect());
+        self.add(NoticeLevel::Question, text.into(), answers.into_iter().collect());
     }
 
     /// Adds a notification with an optional button. Returns its identifier.
-    pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, AppCommand)>) -> u64 {
+    pub fn offer(
+        &mut self,
+        level: NoticeLevel,
+        text: impl Into<String>,
+        action: Option<(&'static str, AppCommand)>,
+    ) -> u64 {
         self.add(level, text.into(), action.into_iter().collect())
     }
 
     /// Reports that the simulation is paused after opening, and offers to play it.
     pub fn offer_play(&mut self) {
         let play = Some(("Play", SimulationCommand::TogglePlay.into()));
-        self.offer(Level::Info, "The simulation is paused. Press Play (Space) to start it.", play);
+        self.offer(NoticeLevel::Info, "The simulation is paused. Press Play (Space) to start it.", play);
     }
 
     /// Reports that files were written, and offers to open their folder.
     pub fn offer_folder(&mut self, text: String, folder: &Path) {
-        self.offer(Level::Info, text, Some(("Open folder", FileCommand::OpenFolder(folder.to_owned()).into())));
+        self.offer(NoticeLevel::Info, text, Some(("Open folder", FileCommand::OpenFolder(folder.to_owned()).into())));
     }
 
-    fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, AppCommand)>) -> u64 {
+    fn add(&mut self, level: NoticeLevel, text: String, answers: Vec<(&'static str, AppCommand)>) -> u64 {
         // A repeated message replaces the previous one.
         self.list.retain(|notice| notice.text != text || notice.level != level);
         self.list.retain(|notice| notice.since.elapsed() < notice.duration());
         // Remove the least severe, the oldest first.
-        let expendable = [Level::Info, Level::Warning, Level::Error];
+        let expendable = [NoticeLevel::Info, NoticeLevel::Warning, NoticeLevel::Error];
         let mut oldest = expendable.iter().filter_map(|&level| self.list.iter().position(|n| n.level == level));
         if self.list.len() >= MAX_VISIBLE
             && let Some(oldest) = oldest.next()
@@ -132,8 +137,8 @@ impl Notices {
             self.list.remove(oldest);
         }
         match level {
-            Level::Error => error!("{text}"),
-            Level::Question => warn!("{text}"),
+            NoticeLevel::Error => error!("{text}"),
+            NoticeLevel::Question => warn!("{text}"),
             _ => {}
         }
         self.last += 1;
@@ -143,7 +148,7 @@ impl Notices {
 
     /// Returns the number of unanswered questions.
     pub fn questions(&self) -> usize {
-        self.list.iter().filter(|notice| notice.level == Level::Question).count()
+        self.list.iter().filter(|notice| notice.level == NoticeLevel::Question).count()
     }
 
     /// Adds a button to a notification.

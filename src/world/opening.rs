@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use bevy::prelude::*;
 
 use super::{
-    CameraCommand, Document, EditCommand, FastForward, Job, JobKind, Label, Level, PresentCommand, ProjectParams,
+    CameraCommand, Document, EditCommand, FastForward, Job, JobKind, Label, NoticeLevel, PresentCommand, ProjectParams,
     Simulations, jobs::name,
 };
 use std::sync::Arc;
 use thalweg_scene::{
     io::{
         Budget, Error, NewTerrain, heightmap, lesson, playlist,
-        project::{self, Keyframes, Project},
+        project::{self, Project, StoredTimeline},
         scene,
     },
     model::{
@@ -94,7 +94,7 @@ fn take_opened(
     match opened {
         OpeningResult::Sessions(label, sessions) => {
             let new = label == Label::NewTerrain;
-            work.replace_and_notify(label, Simulations::new(sessions), &Keyframes::default());
+            work.replace_and_notify(label, Simulations::new(sessions), &StoredTimeline::default());
             document.is_opened(&work);
             commands.trigger(ProjectReplaced { opened: true, presented: false });
             commands.trigger(CameraCommand::FrameAgain);
@@ -105,7 +105,7 @@ fn take_opened(
         OpeningResult::Playlist(list) => commands.trigger(PresentCommand::Begin(Arc::new(list))),
         OpeningResult::Lesson(lesson, session) => {
             let label = Label::Opened(lesson.head.title.clone());
-            work.replace_and_notify(label, Simulations::new(vec![*session]), &Keyframes::default());
+            work.replace_and_notify(label, Simulations::new(vec![*session]), &StoredTimeline::default());
             document.is_opened(&work);
             commands.trigger(ProjectReplaced { opened: true, presented: false });
             // Starts paused, as the student goes through the steps at their own pace.
@@ -121,7 +121,7 @@ fn take_opened(
             let mut simulations = Simulations::new(sessions);
             simulations.select(chosen);
             simulations.views = views.saved;
-            let opened = !document.takes_over(&path);
+            let opened = !document.adopt_autosave(&path);
             let label = Label::Opened(name(&path));
             if opened {
                 work.preferences.remember_file(&path);
@@ -165,11 +165,11 @@ fn take_heights(
     let session = match session_from_heights(&path, options, map, work.simulations.selected()) {
         Ok(session) => session,
         Err(error) => {
-            work.notices.notify(Level::Error, format!("{error}."));
+            work.notices.notify(NoticeLevel::Error, format!("{error}."));
             return;
         }
     };
-    work.replace_and_notify(label, Simulations::new(vec![session]), &Keyframes::default());
+    work.replace_and_notify(label, Simulations::new(vec![session]), &StoredTimeline::default());
     commands.trigger(ProjectReplaced { opened: false, presented: false });
     pause_imported_terrain(&mut work, false);
 }
@@ -186,11 +186,11 @@ fn take_map(In(loaded): In<LoadedMap>, mut work: ProjectParams, mut commands: Co
     let LoadedMap { layer, path, map, warnings } = loaded;
     match simulations_with_map(&work.simulations, layer, &path, &map, &warnings) {
         Ok(changed) => {
-            work.replace_and_notify(Label::Loaded(layer, name(&path)), changed, &Keyframes::default());
+            work.replace_and_notify(Label::Loaded(layer, name(&path)), changed, &StoredTimeline::default());
             commands.trigger(ProjectReplaced { opened: false, presented: false });
         }
         Err(error) => {
-            work.notices.notify(Level::Error, format!("{error}."));
+            work.notices.notify(NoticeLevel::Error, format!("{error}."));
         }
     }
 }
@@ -225,7 +225,7 @@ fn simulations_with_map(
 
 impl ProjectParams<'_> {
     /// Replaces the current project.
-    pub(super) fn replace(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
+    pub(super) fn replace(&mut self, label: Label, new: Simulations, keyframes: &StoredTimeline) {
         self.drop_restarts();
         self.history.replace(&mut self.simulations, label, |simulations| *simulations = new);
         self.history.begin_with(keyframes, &self.simulations);
@@ -233,7 +233,7 @@ impl ProjectParams<'_> {
     }
 
     /// Replaces the current project, and notifies the user.
-    fn replace_and_notify(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
+    fn replace_and_notify(&mut self, label: Label, new: Simulations, keyframes: &StoredTimeline) {
         let ticks = self.simulations.ticks();
         let text = format!("{}.", capital(&label.to_string()));
         self.replace(label, new, keyframes);
@@ -241,13 +241,13 @@ impl ProjectParams<'_> {
             self.simulations.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
         warnings.dedup();
         for warning in warnings {
-            self.notices.notify(Level::Warning, warning);
+            self.notices.notify(NoticeLevel::Warning, warning);
         }
         self.notices.retract(EditCommand::Undo);
         if ticks > 0 {
             self.offer_undo(format!("{text} Undo restores the previous {ticks} ticks."));
         } else {
-            self.notices.notify(Level::Info, text);
+            self.notices.notify(NoticeLevel::Info, text);
         }
     }
 }

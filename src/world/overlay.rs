@@ -91,7 +91,7 @@ pub(super) fn plugin(app: &mut App) {
             Update,
             follow_brush
                 .after(super::execute_commands)
-                .before(super::bookmarks::rest_without_keyframes)
+                .before(super::bookmarks::stop_without_keyframes)
                 .in_set(FrameSystems::Execute),
         )
         .add_systems(Update, follow_ticks.in_set(FrameSystems::Follow));
@@ -115,7 +115,7 @@ fn clear(replaced: On<ProjectReplaced>, mut overlay: ResMut<Overlay>) {
 
 impl Overlay {
     /// Returns `true` if values or arrows are displayed. The water is then transparent.
-    pub fn is_visible(&self) -> bool {
+    pub fn has_values_or_arrows(&self) -> bool {
         self.shown.is_some() || self.arrows
     }
 

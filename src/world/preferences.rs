@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Brushes, Draft, Jobs, Level, Notices};
+use super::{Brushes, Draft, Jobs, NoticeLevel, Notices};
 use thalweg_scene::{
     io::{Budget, BudgetSource},
     settings::{Settings, SettingsFile, settings_file},
@@ -35,7 +35,7 @@ impl Preferences {
         let file = settings_file();
         let loaded = file.as_deref().map_or_else(|| Ok(SettingsFile::default()), SettingsFile::load);
         let remembered = loaded.unwrap_or_else(|error| {
-            notices.notify(Level::Warning, format!("{error}."));
+            notices.notify(NoticeLevel::Warning, format!("{error}."));
             SettingsFile::default()
         });
         Self { settings: remembered.settings(), remembered, software, file }
@@ -60,7 +60,7 @@ impl Preferences {
 }
 
 /// Sets the memory limit, which applies to the whole program.
-pub(super) fn say_budget(preferences: Res<Preferences>) {
+pub(super) fn apply_memory_limit(preferences: Res<Preferences>) {
     Budget::set(BudgetSource::Settings, preferences.settings.budget());
 }
 
@@ -88,7 +88,7 @@ pub(super) fn remember(
     *changed = None;
     let preferences = preferences.bypass_change_detection();
     let settings = preferences.settings.clone();
-    preferences.remembered.keep(&settings);
+    preferences.remembered.record_changes(&settings);
     preferences.remembered.brushes = brushes.changed();
     preferences.remembered.playlist = draft.text();
     if let Some(path) = &preferences.file {

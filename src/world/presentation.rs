@@ -5,12 +5,12 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use bevy::prelude::*;
 
 use super::{
-    AppCommandEvent, CameraCommand, Document, FastForward, FrameSystems, History, Job, JobKind, Jobs, Label, Level,
-    Notices, OpenWorkspace, ProjectParams, ProjectReplaced, Simulations, Transport, Workspace, has_project,
-    jobs::notify_written, opening,
+    AppCommandEvent, CameraCommand, Document, FastForward, FrameSystems, History, Job, JobKind, Jobs, Label,
+    NoticeLevel, Notices, OpenWorkspace, ProjectParams, ProjectReplaced, Simulations, Transport, Workspace,
+    has_project, jobs::notify_written, opening,
 };
 use thalweg_scene::{
-    io::{Error, JobProgress, playlist, project::Keyframes},
+    io::{Error, JobProgress, playlist, project::StoredTimeline},
     model::{
         film::CameraKeyframes,
         playlist::{Item, Playlist},
@@ -120,7 +120,7 @@ impl Presentation {
     }
 
     /// Marks the requested scene as failed.
-    pub(super) fn fails(&mut self) {
+    pub(super) fn mark_failed(&mut self) {
         (self.failed, self.age) = (self.is_on() && self.work.is_none(), Duration::ZERO);
     }
 
@@ -161,7 +161,7 @@ impl Presentation {
     }
 
     /// Returns the time since the scene was opened, and since the presentation started.
-    pub fn ages(&self) -> [Duration; 2] {
+    pub fn elapsed_times(&self) -> [Duration; 2] {
         [self.age, self.whole]
     }
 
@@ -278,14 +278,14 @@ fn handle_command(
             document.autosave_now();
             // The audience does not need a notification.
             let mut job = Job::new(JobKind::Open, "");
-            job.on_failure = |world| world.resource_mut::<Presentation>().fails();
+            job.on_failure = |world| world.resource_mut::<Presentation>().mark_failed();
             jobs.start(&mut notices, job, move |_: &JobProgress| open_scene(&list, at), show_scene);
         }
         None if presentation.number().1 > 0 => {}
         None => {
             let text =
                 "No presentation is running. Open or drop a playlist, or start Thalweg with \"thalweg present\".";
-            notices.notify(Level::Info, text);
+            notices.notify(NoticeLevel::Info, text);
         }
     }
 }
@@ -330,7 +330,7 @@ fn show_scene(
     // Without a camera setting, the whole map is framed; a kiosk also starts the turntable.
     let usual = keys.list().is_empty();
     simulations.views.keys = keys;
-    work.replace(Label::Opened(title), simulations, &Keyframes::default());
+    work.replace(Label::Opened(title), simulations, &StoredTimeline::default());
     document.is_opened(&work);
     commands.trigger(ProjectReplaced { opened: true, presented: true });
     presentation.is_shown(&work.simulations);

@@ -8,7 +8,7 @@ use std::{
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    EditCommand, History, Jobs, Label, Level, Notices, Preferences, Restarts, Revision, Simulations, Transport,
+    EditCommand, History, Jobs, Label, NoticeLevel, Notices, Preferences, Restarts, Revision, Simulations, Transport,
     jobs::{LockedProject, PreviewLayers},
 };
 use thalweg_scene::{
@@ -46,7 +46,7 @@ impl ProjectParams<'_> {
 
     /// Reports an operation, and offers to undo it.
     pub fn offer_undo(&mut self, text: String) {
-        self.notices.offer(Level::Info, text, Some(("Undo", EditCommand::Undo.into())));
+        self.notices.offer(NoticeLevel::Info, text, Some(("Undo", EditCommand::Undo.into())));
     }
 
     /// Marks the start of another simulation.
@@ -94,15 +94,15 @@ impl ProjectParams<'_> {
     pub fn has_room(&mut self, bytes: u64) -> bool {
         let kept = self.bytes_of_copy();
         let asked = Budget::present().request(Path::new(&self.simulations.selected().title), kept + bytes);
-        asked.map_err(|error| self.notices.notify(Level::Error, format!("{error}."))).is_ok()
+        asked.map_err(|error| self.notices.notify(NoticeLevel::Error, format!("{error}."))).is_ok()
     }
 
     /// Locks the project for a background job that derives a new state from it, if no other job uses it and there is memory for
     /// this number of bytes. Returns the current state, and the slots for the layers to display meanwhile. Otherwise notifies the
     /// user.
     pub fn lock(&mut self, doing: &'static str, bytes: u64) -> Option<(Arc<Simulations>, PreviewLayers)> {
-        if self.jobs.involve_project() {
-            self.notices.notify(Level::Info, "Another job is running. Try again when it has finished.");
+        if self.jobs.has_project_jobs() {
+            self.notices.notify(NoticeLevel::Info, "Another job is running. Try again when it has finished.");
             return None;
         }
         if !self.has_room(bytes) {

@@ -4,7 +4,7 @@ use bevy::prelude::*;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{AppCommandEvent, Job, JobKind, Level, ProjectParams, Simulations};
+use super::{AppCommandEvent, Job, JobKind, NoticeLevel, ProjectParams, Simulations};
 use thalweg_scene::{
     io::JobProgress,
     model::{origin::Tile, session::Session},
@@ -72,13 +72,13 @@ pub(super) fn plugin(app: &mut App) {
 
 fn handle_command(command: On<QuizCommand>, mut work: ProjectParams, mut quiz: ResMut<Quiz>) {
     match *command.event() {
-        QuizCommand::Ask => look_for_question(&mut work),
+        QuizCommand::Ask => search_question(&mut work),
         QuizCommand::Guess(option) => quiz.guess(option),
     }
 }
 
 /// Searches for a parameter with a visible effect, in the background.
-fn look_for_question(work: &mut ProjectParams) {
+fn search_question(work: &mut ProjectParams) {
     if !work.has_room(work.simulations.selected().bytes()) {
         return;
     }
@@ -102,7 +102,7 @@ fn ask_question(
     }
     let Some((question, tiles)) = found else {
         let text = "No parameter of the enabled processes changes the terrain enough in a few ticks. Open another scene, or enable another process.";
-        work.notices.notify(Level::Info, text);
+        work.notices.notify(NoticeLevel::Info, text);
         return;
     };
     if work.side_by_side(&tiles) {

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{AppCommandEvent, AutosaveSystems, Jobs, Level, Notices, Simulations, background::BackgroundTask};
+use super::{AppCommandEvent, AutosaveSystems, Jobs, NoticeLevel, Notices, Simulations, background::BackgroundTask};
 use thalweg_scene::io::{
     Error,
     film::{FrameSource, RecordingResult, RgbFrame, VideoRecorder},
@@ -55,7 +55,7 @@ impl Recording {
             self.state = match VideoRecorder::begin(&path, size) {
                 Ok(reel) => RecordingState::On(reel),
                 Err(error) => {
-                    notices.notify(Level::Error, error.to_string());
+                    notices.notify(NoticeLevel::Error, error.to_string());
                     RecordingState::Off
                 }
             };
@@ -86,7 +86,7 @@ impl Recording {
         }
         let RecordingState::Ending(ends) = std::mem::take(&mut self.state) else { return };
         let Some(filmed) = ends.join() else {
-            notices.notify(Level::Error, "The video was not finished because of a bug in Thalweg.");
+            notices.notify(NoticeLevel::Error, "The video was not finished because of a bug in Thalweg.");
             return;
         };
         match filmed {
@@ -108,7 +108,7 @@ impl Recording {
                 notices.offer_folder(text, &folder);
             }
             Err(error) => {
-                notices.notify(Level::Error, error.to_string());
+                notices.notify(NoticeLevel::Error, error.to_string());
             }
         }
     }
@@ -130,7 +130,7 @@ fn toggle(_: On<ToggleRecording>, mut recording: ResMut<Recording>, mut notices:
     match recording.state {
         RecordingState::Off => recording.state = RecordingState::Asked,
         RecordingState::Ending(_) => {
-            notices.notify(Level::Info, "The previous video is still being written. Try again in a moment.");
+            notices.notify(NoticeLevel::Info, "The previous video is still being written. Try again in a moment.");
         }
         RecordingState::Asked | RecordingState::On(_) => recording.end(),
     }

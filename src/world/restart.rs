@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bevy::prelude::*;
 
-use super::{EditCommand, Label, Level, ProjectParams, Simulations, background::BackgroundTask, jobs::PANICKED};
+use super::{EditCommand, Label, NoticeLevel, ProjectParams, Simulations, background::BackgroundTask, jobs::PANICKED};
 use thalweg_scene::{
     io::JobProgress,
     model::session::{Session, Start},
@@ -172,7 +172,7 @@ impl ProjectParams<'_> {
             return;
         };
         let Some(starts) = starts else {
-            self.notices.notify(Level::Error, PANICKED);
+            self.notices.notify(NoticeLevel::Error, PANICKED);
             return;
         };
         let Restart { label, change, value, continues, .. } = restart;

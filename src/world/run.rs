@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use bevy::prelude::*;
 
 use super::{
-    AppCommandEvent, EditCommand, Job, JobKind, Label, Level, ProjectParams, Quiz, SPEEDS, Simulations, amount::length,
-    jobs::PreviewLayers,
+    AppCommandEvent, EditCommand, Job, JobKind, Label, NoticeLevel, ProjectParams, Quiz, SPEEDS, Simulations,
+    amount::length, jobs::PreviewLayers,
 };
 use std::sync::{Arc, PoisonError};
 use thalweg_scene::{
@@ -82,7 +82,7 @@ fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz:
             let idle = |session: &Session| session.simulation.slots.iter().all(|slot| !slot.enabled);
             if work.transport.playing && work.simulations.all().iter().all(idle) {
                 let text = "No process is enabled, so nothing will change. Enable one in its panel on the right.";
-                work.notices.notify(Level::Info, text);
+                work.notices.notify(NoticeLevel::Info, text);
             }
         }
         SimulationCommand::Step(ticks) => {
@@ -130,7 +130,8 @@ fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz:
         }
         SimulationCommand::Select(index) => {
             if *index > 0 && quiz.keeps_secret(&work.simulations) {
-                work.notices.notify(Level::Info, "The values of simulation B are hidden until you have answered.");
+                work.notices
+                    .notify(NoticeLevel::Info, "The values of simulation B are hidden until you have answered.");
             } else {
                 work.simulations.select(*index);
             }
@@ -148,7 +149,7 @@ impl ProjectParams<'_> {
         for tile in tiles {
             let mut outline = chosen.outline();
             if let Err(wrong) = outline.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text))) {
-                self.notices.notify(Level::Error, format!("{wrong}."));
+                self.notices.notify(NoticeLevel::Error, format!("{wrong}."));
                 return false;
             }
             bytes +=
@@ -163,7 +164,7 @@ impl ProjectParams<'_> {
             chosen.tile = None;
             chosen.record_sculpted_start();
             // Other simulations make it another project.
-            (simulations.selected, simulations.work) = (0, Simulations::next_work());
+            (simulations.selected, simulations.work) = (0, Simulations::next_project_id());
             let begin = |tile: &Tile| {
                 let mut session = chosen.clone();
                 session.tile = Some(tile.clone());

@@ -43,15 +43,22 @@ impl Simulations {
     pub fn new(mut sessions: Vec<Session>) -> Self {
         assert!(!sessions.is_empty(), "a scene has at least one session");
         sessions.iter_mut().for_each(|session| session.simulation.watched = true);
-        Self { sessions, selected: 0, halted: false, file: None, views: SavedViews::default(), work: Self::next_work() }
+        Self {
+            sessions,
+            selected: 0,
+            halted: false,
+            file: None,
+            views: SavedViews::default(),
+            work: Self::next_project_id(),
+        }
     }
 
     /// Returns a copy with a new project identifier.
     pub(super) fn with_new_project_id(&self) -> Self {
-        Self { work: Self::next_work(), ..self.clone() }
+        Self { work: Self::next_project_id(), ..self.clone() }
     }
 
-    pub(super) fn next_work() -> u64 {
+    pub(super) fn next_project_id() -> u64 {
         static WORKS: AtomicU64 = AtomicU64::new(0);
         WORKS.fetch_add(1, Ordering::Relaxed)
     }

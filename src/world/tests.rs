@@ -218,7 +218,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     assert!(simulation.fault().is_none() && simulation.ticks() <= 3);
     assert!(simulation.terrain.bedrock.iter().all(|height| height.is_finite()));
     let told: Vec<&Notice> =
-        world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
+        world.resource::<Notices>().shown().filter(|notice| notice.level == NoticeLevel::Error).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].text.contains("failed in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
     send(&mut app, SimulationCommand::Step(1));
@@ -245,7 +245,7 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
     assert!(simulation.fault().is_none() && simulation.terrain.sand.iter().any(|sand| *sand > 0.0));
     let notices = app.world().resource::<Notices>();
     let told: Vec<&str> =
-        notices.shown().filter(|notice| notice.level == Level::Error).map(|notice| &*notice.text).collect();
+        notices.shown().filter(|notice| notice.level == NoticeLevel::Error).map(|notice| &*notice.text).collect();
     let [text] = told[..] else { panic!("{told:?}") };
     assert!(text.starts_with("Droplets failed in tick 4: internal error (range start index"), "{text}");
     let [path] = &kept(folder.path())[..] else { panic!("no autosave") };
@@ -353,10 +353,10 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
         app.update();
         until_done(&mut app);
         let mut notices = app.world_mut().resource_mut::<Notices>();
-        let told: Vec<(u64, Level, String)> =
+        let told: Vec<(u64, NoticeLevel, String)> =
             notices.shown().map(|notice| (notice.id, notice.level, notice.text.clone())).collect();
         assert_eq!(told.len(), 1, "{command:?}: {told:?}");
-        assert!(told[0].1 == Level::Error && told[0].2.contains("; ") && told[0].2.ends_with('.'), "{told:?}");
+        assert!(told[0].1 == NoticeLevel::Error && told[0].2.contains("; ") && told[0].2.ends_with('.'), "{told:?}");
         notices.dismiss(told[0].0);
         assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "{command:?}");
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{
-    Deadline, FastForward, FrameBudget, FrameSystems, History, LessonState, Level, Notices, Overlay, Revision,
+    Deadline, FastForward, FrameBudget, FrameSystems, History, LessonState, NoticeLevel, Notices, Overlay, Revision,
     SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea, Workspace, simulations::SimTick,
     smoothed,
 };
@@ -102,7 +102,7 @@ pub(super) fn run_due(world: &mut World) {
             transport = Transport { playing: false, due: 0.0, ..transport };
             let text = "The terrain is finished: all droplets have run. Press Play to continue.";
             let play = Some(("Play", SimulationCommand::TogglePlay.into()));
-            world.resource_mut::<Notices>().offer(Level::Info, text, play);
+            world.resource_mut::<Notices>().offer(NoticeLevel::Info, text, play);
         }
         let deadline = world.resource::<Deadline>();
         // Ticks without a pause between them would all be split across frames, and none could be displayed as a whole.

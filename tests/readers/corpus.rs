@@ -8,7 +8,7 @@ use thalweg_scene::{
     io::{
         JobProgress, RasterMetadata,
         preset::Preset,
-        project::{self, Keyframe, Keyframes, Project},
+        project::{self, Project, StoredNode, StoredTimeline},
         scene,
         scene::open_first,
         write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
@@ -49,11 +49,11 @@ fn small(scene: &str) -> Session {
 /// Creates a project with a timeline of two keyframes, the first of which has identifier 0.
 fn work_with_timeline() -> Project {
     let mut session = small("wadi");
-    let mut timeline = Keyframes::default();
+    let mut timeline = StoredTimeline::default();
     for (id, parent) in [(0, None), (1, Some(0))] {
         (0..3).for_each(|_| session.simulation.tick());
         let states = Arc::new(vec![SimulationState::capture_packed(&mut session)]);
-        timeline.frames.push(Keyframe { id, parent, states });
+        timeline.frames.push(StoredNode { id, parent, states });
     }
     timeline.here = Some(1);
     Project { timeline, ..Project::of(vec![session]) }
@@ -163,7 +163,7 @@ fn the_stored_files_are_written_anew() {
 
     let mut remembered = SettingsFile::default();
     remembered.last_folder = Some("/maps".into());
-    remembered.keep(&Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() });
+    remembered.record_changes(&Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() });
     remembered.recent.push("work.thalweg".into());
     remembered.save(&path("settings.ron")).expect("it is writable");
     let settings = written("settings.ron");

@@ -5,7 +5,7 @@ use thalweg::{
     shell::{access, leave::leave_ui, navigate},
     world::WindowCommand,
 };
-use thalweg_scene::settings::Units;
+use thalweg_scene::settings::UnitSystem;
 
 /// Returns role, name and rectangle of everything reachable with Tab.
 fn reachable(harness: &Harness<'_>) -> Vec<(Role, String, egui::Rect)> {
@@ -180,7 +180,7 @@ fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back
     let units = |harness: &Harness<'_>| harness.get_by_role_and_label(Role::ComboBox, "Units").is_focused();
     harness.get_by_role_and_label(Role::ComboBox, "Units").focus();
     harness.run_steps(2);
-    for (arrow, wanted) in [(Key::ArrowDown, Units::Feet), (Key::ArrowUp, Units::Metric)] {
+    for (arrow, wanted) in [(Key::ArrowDown, UnitSystem::Feet), (Key::ArrowUp, UnitSystem::Metric)] {
         harness.key_press(Key::Space);
         harness.run_steps(4);
         for key in [arrow, Key::Enter] {
@@ -197,7 +197,7 @@ fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back
     assert!(egui::Popup::is_any_open(&harness.ctx));
     harness.key_press(Key::Escape);
     harness.run_steps(4);
-    assert!(!egui::Popup::is_any_open(&harness.ctx) && settings.borrow().units == Units::Metric);
+    assert!(!egui::Popup::is_any_open(&harness.ctx) && settings.borrow().units == UnitSystem::Metric);
     assert!(units(&harness), "the list keeps the keyboard");
 }
 

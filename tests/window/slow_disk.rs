@@ -5,7 +5,7 @@ use std::process::Command;
 use bevy::{prelude::MinimalPlugins, state::app::StatesPlugin};
 use thalweg::{
     features::{lessons::LessonCommand, probes::ProbeCommand},
-    world::{self, Level},
+    world::{self, NoticeLevel},
 };
 use thalweg_scene::{
     io::{
@@ -107,7 +107,7 @@ fn save_everything() {
             .world()
             .resource::<Notices>()
             .shown()
-            .filter(|notice| notice.level == Level::Error)
+            .filter(|notice| notice.level == NoticeLevel::Error)
             .map(|notice| notice.text.clone())
             .collect();
         assert!(failed.is_empty(), "{asked}: {failed:?}");

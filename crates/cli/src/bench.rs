@@ -39,7 +39,7 @@ const SCALAR_DROPLETS: usize = 2000;
 const TIME_LIMIT: f64 = 3.0;
 
 #[derive(Args)]
-pub(super) struct Bench {
+pub(super) struct BenchArgs {
     /// Cells along each side
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(*SIDES.start() as i64..=*SIDES.end() as i64))]
     size: u32,
@@ -57,7 +57,7 @@ pub(super) struct Bench {
     json: bool,
 }
 
-impl Bench {
+impl BenchArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let no_threads = |error| Failure::while_running(format!("threads could not be started: {error}"));
         if self.sizes {

@@ -25,7 +25,7 @@ const DEFAULT_FILES: [&str; 3] = ["height.png", "height.r32", "hillshade.png"];
 const REPORT: &str = "report.json";
 
 #[derive(Args)]
-pub(super) struct Build {
+pub(super) struct BuildArgs {
     #[command(flatten)]
     start: RunOptions,
     /// Output folder; other files in it are kept
@@ -71,7 +71,7 @@ fn parse_square(text: &str) -> Result<Square, String> {
     }
 }
 
-impl Build {
+impl BuildArgs {
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
         let (start, out) = (RunOptions::of_scene(name), out.to_owned());
         Self { start, out, save: Vec::new(), resolution: Size::Working, square: None, json: false }

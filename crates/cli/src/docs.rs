@@ -11,13 +11,13 @@ use thalweg_scene::{
 };
 
 #[derive(Args)]
-pub(super) struct Docs {
+pub(super) struct DocsArgs {
     /// Output folder
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
 
-impl Docs {
+impl DocsArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
         write(&self.out, ("settings", &Settings::default()))?;
         print(&format!("{}\n", self.out.join(PAGE).display()))

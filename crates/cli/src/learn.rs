@@ -15,7 +15,7 @@ use thalweg_scene::{
 };
 
 #[derive(Args)]
-pub(super) struct Learn {
+pub(super) struct LearnArgs {
     /// Lesson file (.md) or name of a built-in lesson; if omitted, the built-in lessons are listed
     lesson: Option<PathBuf>,
     /// Run the lesson without a window and compare its measurements with their expected bounds; exit with code 1 if any is out
@@ -33,7 +33,7 @@ pub(super) struct Learn {
     json: bool,
 }
 
-impl Learn {
+impl LearnArgs {
     pub(super) fn run(&self, window: OpenWindow) -> Result<(), Failure> {
         let Some(named) = &self.lesson else { return self.list() };
         if let Some(to) = &self.copy {

@@ -56,27 +56,27 @@ struct Cli {
 #[derive(Subcommand)]
 enum Action {
     /// Simulate without a window and write the results
-    Build(build::Build),
+    Build(build::BuildArgs),
     /// Benchmark each process on this machine
-    Bench(bench::Bench),
+    Bench(bench::BenchArgs),
     /// Compare the morphometry of a heightmap with that of real mountains
-    Measure(measure::Measure),
+    Measure(measure::MeasureArgs),
     /// Open a lesson, list the lessons, or check one without a window
-    Learn(learn::Learn),
+    Learn(learn::LearnArgs),
     /// Present scenes to an audience in full screen
-    Present(present::Present),
+    Present(present::PresentArgs),
     /// Verify the computations on this machine against exact solutions
     Check(check::CheckArgs),
     /// Write the reference of processes, equations and parameters as an HTML page
-    Docs(docs::Docs),
+    Docs(docs::DocsArgs),
     /// Render an image off-screen
-    Shot(shot::Shot),
+    Shot(shot::ShotArgs),
     /// Render a video of a simulation off-screen
     Film(film::FilmArgs),
     /// Run scenes for minutes or hours and report mass balance, memory and timings as JSON
-    Soak(soak::Soak),
+    Soak(soak::SoakArgs),
     /// Run a parameter sweep, here or on a cluster, and collect the results
-    Sweep(sweep::Sweep),
+    Sweep(sweep::SweepArgs),
     /// List the built-in scenes
     Scenes {
         /// Print JSON
@@ -224,7 +224,7 @@ fn first_lines(message: &str) -> String {
 
 fn open(input: Option<PathBuf>, window: OpenWindow) -> Result<(), Failure> {
     if let Some(input) = input.clone().filter(|input| playlist::is_playlist_file(input)) {
-        return present::Present::of(input).run(window);
+        return present::PresentArgs::of(input).run(window);
     }
     let file = input.clone().filter(|file| project::is_project(file));
     let opened = match &file {
@@ -241,7 +241,7 @@ fn open(input: Option<PathBuf>, window: OpenWindow) -> Result<(), Failure> {
         }
         (Err(reason), None) => {
             print_message(&format!("{reason}; building {DEFAULT} into ./thalweg-out instead"));
-            build::Build::of_scene(DEFAULT, Path::new("thalweg-out")).run()
+            build::BuildArgs::of_scene(DEFAULT, Path::new("thalweg-out")).run()
         }
     }
 }

@@ -13,7 +13,7 @@ use thalweg_sim::{
 };
 
 #[derive(Args)]
-pub(super) struct Measure {
+pub(super) struct MeasureArgs {
     /// Heightmap (.png, .exr, .r16, .r32, .tif, .asc), built-in scene, scene file (.ron) or project (.thalweg), in its initial state
     map: PathBuf,
     #[command(flatten)]
@@ -23,7 +23,7 @@ pub(super) struct Measure {
     json: bool,
 }
 
-impl Measure {
+impl MeasureArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let (options, path) = (self.reading.options(&self.map)?, &*self.map);
         let sessions = if project::is_project(path) {

@@ -11,7 +11,7 @@ use thalweg_scene::{
 };
 
 #[derive(Args)]
-pub(super) struct Present {
+pub(super) struct PresentArgs {
     /// Playlist (.ron), or scenes, projects and heightmaps in presentation order
     #[arg(required = true, value_name = "LIST|SCENE")]
     inputs: Vec<PathBuf>,
@@ -35,7 +35,7 @@ pub(super) struct Present {
     save: Option<PathBuf>,
 }
 
-impl Present {
+impl PresentArgs {
     /// Creates the command for one file in a window.
     pub(super) fn of(input: PathBuf) -> Self {
         Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, notes: false, check: false, save: None }

@@ -17,7 +17,7 @@ use thalweg_scene::{
 };
 
 #[derive(Args)]
-pub(super) struct Shot {
+pub(super) struct ShotArgs {
     #[command(flatten)]
     start: RunOptions,
     /// Output file: .png as displayed, .exr with half floats and no tone curve
@@ -40,7 +40,7 @@ pub(super) struct Shot {
     transparent: bool,
 }
 
-impl Shot {
+impl ShotArgs {
     pub(super) fn run(
         self,
         picture: impl FnOnce(Vec<Session>, &RenderJob) -> Result<(), Error>,

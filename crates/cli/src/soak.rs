@@ -27,7 +27,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: u64 = 3_600_000_000_000;
 
 #[derive(Args)]
-pub(super) struct Soak {
+pub(super) struct SoakArgs {
     /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap; "all" runs all built-in scenes in turn
     scene: String,
     /// Duration in minutes, divided equally among the scenes; loading time is not counted
@@ -40,7 +40,7 @@ fn parse_minutes(text: &str) -> Result<f64, String> {
     minutes.ok_or_else(|| "use 0.001 to 100000 minutes".to_owned())
 }
 
-impl Soak {
+impl SoakArgs {
     /// Runs the scenes, off-screen if there is a graphics driver.
     pub(super) fn run(
         self,

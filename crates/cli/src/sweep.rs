@@ -60,7 +60,7 @@ const RUNS: &str = "runs";
 const REPORT: &str = "report.json";
 
 #[derive(Args)]
-pub(super) struct Sweep {
+pub(super) struct SweepArgs {
     /// Plan (.ron): input, parameters and their values
     #[arg(required_unless_present = "collect")]
     plan: Option<PathBuf>,
@@ -237,7 +237,7 @@ fn finished(out: &Path, number: usize, hash: &str) -> Option<Value> {
     (report["run"]["hash"] == hash).then_some(report)
 }
 
-impl Sweep {
+impl SweepArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
         if let Some(folder) = &self.collect {
             let (text, counts) = collect(folder)?;

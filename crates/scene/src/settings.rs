@@ -63,7 +63,7 @@ pub enum AntiAliasing {
 
 /// Display units of lengths, areas, volumes and speeds. Files are always metric.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Units {
+pub enum UnitSystem {
     /// Metres.
     #[default]
     Metric,
@@ -101,7 +101,7 @@ pub struct Settings {
     pub theme: Theme,
     /// Units of displayed values: metric, or feet, acres and miles. Number fields accept both. Files are always metric.
     #[reflect(@choice().source("this work").main())]
-    pub units: Units,
+    pub units: UnitSystem,
     /// Visibility of the scale bar and the north arrow. The bar is exact at the point the camera looks at; closer terrain appears
     /// larger.
     #[reflect(@choice().source("this work").main())]
@@ -169,7 +169,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             theme: Theme::Dark,
-            units: Units::Metric,
+            units: UnitSystem::Metric,
             scale_and_north: GuideVisibility::InLearn,
             scale: 1.0,
             buttons: Buttons::RightAndMiddle,
@@ -274,7 +274,7 @@ impl SettingsFile {
     }
 
     /// Stores the settings that differ from the defaults.
-    pub fn keep(&mut self, settings: &Settings) {
+    pub fn record_changes(&mut self, settings: &Settings) {
         let fresh = params::collect_parameters(("settings", &Settings::default()));
         let now = params::collect_parameters(("settings", settings));
         let changed = now.into_iter().zip(fresh).filter(|(now, fresh)| now.value != fresh.value);
@@ -339,7 +339,7 @@ mod tests {
         let path = folder.path().join("a/settings.ron");
         let settings = Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() };
         let mut kept = SettingsFile { last_folder: Some("/maps".into()), ..SettingsFile::default() };
-        kept.keep(&settings);
+        kept.record_changes(&settings);
         kept.save(&path).unwrap_or_else(|error| panic!("{error}"));
         let again = SettingsFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((again.settings(), again.last_folder), (settings, Some("/maps".into())));

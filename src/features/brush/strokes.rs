@@ -9,7 +9,7 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use crate::world::{
     AppCommand, BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, Deadline, EditCommand, History, Label,
-    Level, ModifierKeys, Notices, PointerOverView, Restarts, Revision, Simulations, Transport,
+    ModifierKeys, NoticeLevel, Notices, PointerOverView, Restarts, Revision, Simulations, Transport,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
@@ -299,7 +299,7 @@ impl Strokes {
                     } else {
                         "No clone source is set. Ctrl+click the terrain to set one."
                     };
-                    sculpted.notices.notify(Level::Info, text);
+                    sculpted.notices.notify(NoticeLevel::Info, text);
                     return;
                 }
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
@@ -409,7 +409,7 @@ impl Strokes {
             sculpted.revision.next_start();
             let tick = sculpted.simulations.ticks();
             let text = format!("Stroke cancelled. The terrain is back at tick {tick}.");
-            sculpted.notices.notify(Level::Info, text);
+            sculpted.notices.notify(NoticeLevel::Info, text);
         }
     }
 }

@@ -4,7 +4,7 @@ mod panel;
 mod step;
 
 use crate::world::{
-    AppCommandEvent, Document, EditCommand, Label, LessonOpened, LessonState, Level, Overlay, ProjectParams,
+    AppCommandEvent, Document, EditCommand, Label, LessonOpened, LessonState, NoticeLevel, Overlay, ProjectParams,
     ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ impl LessonParams<'_> {
     /// Handles a command for the open lesson.
     fn handle(&mut self, command: &LessonCommand) {
         let Some(attempt) = &mut self.course.attempt else {
-            self.work.notices.notify(Level::Info, NO_LESSON);
+            self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
         match command {
@@ -146,7 +146,7 @@ impl LessonParams<'_> {
                 self.course.forgotten = Some((path, answers));
                 let text = "Your answers to this lesson were deleted.";
                 self.work.notices.offer(
-                    Level::Info,
+                    NoticeLevel::Info,
                     text,
                     Some(("Restore answers", LessonCommand::RestoreAnswers.into())),
                 );
@@ -232,7 +232,7 @@ impl LessonParams<'_> {
             }
             None => {
                 let text = "There is nothing to measure at the moment. Restart the simulations of this lesson.";
-                self.work.notices.offer(Level::Info, text, Some(("Restart", LessonCommand::Reopen.into())));
+                self.work.notices.offer(NoticeLevel::Info, text, Some(("Restart", LessonCommand::Reopen.into())));
             }
         }
     }
@@ -256,7 +256,7 @@ impl LessonParams<'_> {
                 }
             });
             if let Some(wrong) = wrong {
-                self.work.notices.notify(Level::Error, format!("The step cannot be run: {wrong}."));
+                self.work.notices.notify(NoticeLevel::Error, format!("The step cannot be run: {wrong}."));
                 return;
             }
             if *restart {
@@ -267,14 +267,14 @@ impl LessonParams<'_> {
         }
         self.course.seen_from = *seen_from;
         let until = self.work.simulations.ticks() + ticks;
-        self.course.runs_until(until, &self.work.simulations, *self.work.revision);
+        self.course.start_run(until, &self.work.simulations, *self.work.revision);
         self.work.transport.pause();
         (self.work.transport.playing, self.work.transport.speed) = (*ticks > 0, *speed);
     }
 
     fn save_copy(&mut self, to: &Path) {
         let Some(attempt) = &self.course.attempt else {
-            self.work.notices.notify(Level::Info, NO_LESSON);
+            self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
         let from = attempt.lesson.path.clone();
@@ -283,7 +283,7 @@ impl LessonParams<'_> {
 
     fn save_report(&mut self, path: &Path) {
         let Some(attempt) = &self.course.attempt else {
-            self.work.notices.notify(Level::Info, NO_LESSON);
+            self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
         let (attempt, name, charts) = (attempt.clone(), self.course.progress.name.clone(), self.charts());

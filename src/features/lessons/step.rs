@@ -272,7 +272,7 @@ fn run_ui(
         ui.label(format!("Enables only: {}", if titles.is_empty() { "none".to_owned() } else { titles.join(", ") }));
     }
     if let Some(until) = state.course.runs_to() {
-        return under_way_ui(ui, state, until);
+        return step_progress_ui(ui, state, until);
     }
     let done = attempt.is_done(attempt.step);
     if done {
@@ -294,7 +294,7 @@ fn run_ui(
 }
 
 /// Draws the progress of a simulation, with a button to continue if it is paused.
-fn under_way_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, until: u64) -> Option<AppCommand> {
+fn step_progress_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, until: u64) -> Option<AppCommand> {
     let text = format!("tick {} of {until}", state.simulations.ticks());
     if state.transport.playing {
         ui.horizontal(|ui| {

@@ -22,7 +22,7 @@ use thalweg_scene::{
         Activity, Budget, NewTerrain,
         preset::{PRESETS, Preset},
     },
-    settings::Units,
+    settings::UnitSystem,
 };
 use thalweg_sim::{
     generate::TerrainParams,
@@ -104,7 +104,7 @@ fn new_terrain_ui(context: &egui::Context, dialog: &mut NewTerrainDialog, open: 
     let entered = idle && context.input(|input| input.key_pressed(Key::Enter));
     let highest = context.content_rect().height() * 0.85;
     style::dialog("New terrain").open(open).max_height(highest).show(context, |ui| {
-        let opened = access::hold(ui);
+        let opened = access::trap_keyboard(ui);
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| {
                 ui.set_width(style::SETTINGS_WIDTH);
@@ -246,7 +246,7 @@ impl NewTerrainDialog {
 }
 
 /// Sets extent in metres and cells along the shorter side. Returns a message with the actual size if these are out of range.
-fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units: Units) -> Option<String> {
+fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units: UnitSystem) -> Option<String> {
     let [[fewest, most], [smallest, largest]] = ["width", "cell_size"].map(range);
     terrain.cell_size = (width.min(height) / cells as f32).clamp(smallest as f32, largest as f32);
     let along = |metres: f32| (metres / terrain.cell_size).round() as u32;
@@ -271,13 +271,13 @@ mod tests {
     #[test]
     fn a_land_has_the_metres_and_the_cells_that_were_asked_for_or_says_what_it_gets() {
         let mut terrain = TerrainParams::default();
-        assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250, Units::Metric), None);
+        assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250, UnitSystem::Metric), None);
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (500, 250, 20.0));
-        let said = fit(&mut terrain, [1e6, 1000.0], 1000, Units::Metric).expect("it is too long");
+        let said = fit(&mut terrain, [1e6, 1000.0], 1000, UnitSystem::Metric).expect("it is too long");
         assert_eq!((terrain.width, terrain.height), (4096, 1000));
         assert!(said.contains("4096 m × 1000 m") && said.contains("cells of 0.01 m to 1000 m"), "{said}");
         // Its cells would be too large.
-        assert!(fit(&mut terrain, [4e6, 4e6], 32, Units::Feet).is_some_and(|said| said.contains("ft")));
+        assert!(fit(&mut terrain, [4e6, 4e6], 32, UnitSystem::Feet).is_some_and(|said| said.contains("ft")));
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (4000, 4000, 1000.0));
     }
 }

@@ -1,15 +1,15 @@
 //! Charts of a followed particle over its steps.
 
-use super::ParticleTrack;
+use super::ParticleTrajectory;
 use crate::world::amount::display_unit;
 use thalweg_scene::{
     model::chart::{Chart, Curve},
-    settings::Units,
+    settings::UnitSystem,
 };
 
 /// Returns charts of load and capacity, cumulative erosion and deposition, speed and water over the steps, and of the ground along
 /// the track.
-pub fn charts(way: &ParticleTrack, units: Units) -> Vec<Chart> {
+pub fn charts(way: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
     let [(metres, of_length), (volume, of_volume)] = ["m", "m³"].map(|unit| display_unit(units, unit));
     let cubic = of_volume * way.cell_area();
     let steps = || way.moments.iter().enumerate();

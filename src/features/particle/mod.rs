@@ -6,13 +6,13 @@ mod panel;
 use bevy::prelude::*;
 
 use crate::world::{
-    AppCommandEvent, FrameSystems, Level, MapPlaces, MarkSystems, ProjectParams, Revision, Simulations,
+    AppCommandEvent, FrameSystems, MapPlaces, MarkSystems, NoticeLevel, ProjectParams, Revision, Simulations,
 };
 use thalweg_sim::{process::ParticleState, simulation::Simulation};
 
 /// Track of a particle, from its release to its end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ParticleTrack {
+pub struct ParticleTrajectory {
     /// Title of its process.
     pub process: &'static str,
     /// Tick after which it was released.
@@ -32,7 +32,7 @@ pub struct ParticleTrack {
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct FollowedParticle {
     /// Track, if there is a particle.
-    pub track: Option<ParticleTrack>,
+    pub track: Option<ParticleTrajectory>,
     /// Number of releases so far, which identifies the last one.
     pub releases: u64,
 }
@@ -69,7 +69,7 @@ pub fn plugin(app: &mut App) {
 }
 
 fn trace(followed: Res<FollowedParticle>, mut trace: Single<&mut MapPlaces, With<ParticleTrace>>) {
-    trace.set_if_neq(MapPlaces(followed.track.iter().flat_map(ParticleTrack::places).collect()));
+    trace.set_if_neq(MapPlaces(followed.track.iter().flat_map(ParticleTrajectory::places).collect()));
 }
 
 fn handle_command(command: On<ParticleCommand>, mut work: ProjectParams, mut followed: ResMut<FollowedParticle>) {
@@ -90,7 +90,7 @@ fn release(work: &mut ProjectParams, followed: &mut FollowedParticle, place: [f3
     let of = (work.revision.start, work.simulations.selected_index());
     let simulation = &work.simulations.selected().simulation;
     let has_particles = simulation.slots.iter().any(|slot| slot.enabled && matches!(slot.key(), "droplets" | "wind"));
-    followed.track = ParticleTrack::of(simulation, place, of);
+    followed.track = ParticleTrajectory::of(simulation, place, of);
     followed.releases += 1;
     if followed.track.is_none() {
         let text = if has_particles {
@@ -99,11 +99,11 @@ fn release(work: &mut ProjectParams, followed: &mut FollowedParticle, place: [f3
         } else {
             "No enabled process has particles. Enable Droplets, or Wind in its published mode."
         };
-        work.notices.notify(Level::Info, text);
+        work.notices.notify(NoticeLevel::Info, text);
     }
 }
 
-impl ParticleTrack {
+impl ParticleTrajectory {
     /// Releases a particle of the first enabled process with particles, at fractions of the map's sides. Returns `None` if there is no
     /// such process, or if the particle does not move.
     pub(super) fn of(simulation: &Simulation, place: [f32; 2], of: (u64, usize)) -> Option<Self> {

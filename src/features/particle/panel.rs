@@ -1,6 +1,6 @@
 //! Panel of the followed particle: playback, values and charts, and its track over the view.
 
-use super::{FollowedParticle, ParticleCommand, ParticleTrace, ParticleTrack, chart};
+use super::{FollowedParticle, ParticleCommand, ParticleTrace, ParticleTrajectory, chart};
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
@@ -18,7 +18,7 @@ use crate::world::{
     AppCommand, PointedPosition, ViewPlaces,
     amount::{display_unit, length},
 };
-use thalweg_scene::{model::chart::format_number, settings::Units};
+use thalweg_scene::{model::chart::format_number, settings::UnitSystem};
 
 const PANEL: SidebarPanel =
     SidebarPanel { key: "follow", title: "Particle tracker", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
@@ -57,7 +57,7 @@ impl ParticlePlayback {
     }
 
     /// Returns the current step of a track.
-    fn step_of(&mut self, followed: &FollowedParticle, way: &ParticleTrack) -> usize {
+    fn step_of(&mut self, followed: &FollowedParticle, way: &ParticleTrajectory) -> usize {
         if self.of != followed.releases {
             (self.of, self.step, self.plays) = (followed.releases, 0.0, true);
         }
@@ -147,7 +147,7 @@ fn steps_ui(ui: &mut Ui, following: &mut ParticlePlayback, last: usize) {
 }
 
 /// Draws the values of the particle after a step.
-fn numbers_ui(ui: &mut Ui, way: &ParticleTrack, step: usize, units: Units) {
+fn numbers_ui(ui: &mut Ui, way: &ParticleTrajectory, step: usize, units: UnitSystem) {
     let moment = &way.moments[step];
     let (volume, times) = display_unit(units, "m³");
     let cubic = |amount: f64| format!("{} {volume}", format_number(times * amount));

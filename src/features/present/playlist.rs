@@ -26,7 +26,8 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations, WindowCommand,
+    AppCommand, Document, Draft, History, NoticeLevel, Notices, PresentCommand, Presentation, Simulations,
+    WindowCommand,
 };
 use thalweg_scene::{
     io::{playlist, scene::GROUPS},
@@ -87,7 +88,7 @@ impl PlaylistDialog {
     }
 
     /// Replaces the playlist with the presented one.
-    fn take_over(&mut self, shown: &Arc<Playlist>) {
+    fn copy_presented(&mut self, shown: &Arc<Playlist>) {
         (self.list, self.chosen, self.seen) = ((**shown).clone(), None, Some(Arc::clone(shown)));
     }
 
@@ -146,7 +147,7 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<PlaylistDialog>().add_observer(
         |command: On<AddToPlaylist>, mut dialog: ResMut<PlaylistDialog>, mut notices: ResMut<Notices>| {
             match playlist_error(&command.0) {
-                Some(wrong) => drop(notices.notify(Level::Error, wrong)),
+                Some(wrong) => drop(notices.notify(NoticeLevel::Error, wrong)),
                 None => dialog.add_file(&command.0),
             }
         },
@@ -193,7 +194,7 @@ fn playlist_ui(
         && !dialog.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, shown))
         && (dialog.is_replaceable(&state.draft) || **shown == dialog.list)
     {
-        dialog.take_over(shown);
+        dialog.copy_presented(shown);
     }
     ensure_glyphs(context, &dialog.list.title);
     for item in &dialog.list.scenes {
@@ -202,7 +203,7 @@ fn playlist_ui(
     let mut asked = None;
     let size = (context.content_rect().size() - egui::Vec2::splat(80.0)).min(style::SCENES_SIZE.into());
     style::dialog("Playlist").open(open).fixed_size(size).show(context, |ui| {
-        access::hold(ui);
+        access::trap_keyboard(ui);
         ui.horizontal(|ui| {
             let label = ui.label("Title");
             ui.add(egui::TextEdit::singleline(&mut dialog.list.title).desired_width(260.0)).labelled_by(label.id);
@@ -213,7 +214,7 @@ fn playlist_ui(
                     if !dialog.is_replaceable(&state.draft) {
                         dialog.aside.push(dialog.list.clone());
                     }
-                    dialog.take_over(shown);
+                    dialog.copy_presented(shown);
                 }
             }
             if !dialog.aside.is_empty() {

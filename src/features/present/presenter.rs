@@ -255,7 +255,7 @@ fn clock(time: Duration) -> String {
 
 /// Draws the title, the scene number and the elapsed times.
 fn head_ui(ui: &mut Ui, state: &PresenterParams<'_>) {
-    let [here, whole] = state.presentation.ages();
+    let [here, whole] = state.presentation.elapsed_times();
     let (number, count) = state.presentation.number();
     ui.horizontal(|ui| {
         let list = state.presentation.list();

@@ -4,7 +4,7 @@ use super::{Probes, Sample};
 use crate::world::amount::display_unit;
 use thalweg_scene::{
     model::chart::{Chart, Curve},
-    settings::Units,
+    settings::UnitSystem,
 };
 use thalweg_sim::core::quantity::Quantity;
 
@@ -49,7 +49,7 @@ impl ProbeSeries {
 }
 
 /// Returns the chart of a quantity over the ticks, for all probes.
-pub fn chart(probes: &Probes, series: ProbeSeries, units: Units) -> Chart {
+pub fn chart(probes: &Probes, series: ProbeSeries, units: UnitSystem) -> Chart {
     let (unit, times) = match series {
         ProbeSeries::Overlay(quantity) => display_unit(units, quantity.unit()),
         _ => display_unit(units, "m"),

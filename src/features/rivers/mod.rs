@@ -68,7 +68,7 @@ fn trace(simulations: Res<Simulations>, rivers: Res<RiverStudy>, mut trace: Sing
     let terrain = &simulations.selected().simulation.terrain;
     let study =
         rivers.study.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
-    trace.set_if_neq(MapPlaces(study.into_iter().flat_map(Study::way).collect()));
+    trace.set_if_neq(MapPlaces(study.into_iter().flat_map(Study::course_points).collect()));
 }
 
 /// Studies the selected simulation.
@@ -131,8 +131,9 @@ mod tests {
         };
         app.world_mut().resource_mut::<RiverStudy>().wanted = true;
         wait(&mut app);
-        let mouth =
-            |app: &App| app.world().resource::<RiverStudy>().study.as_ref().and_then(|found| found.way().last());
+        let mouth = |app: &App| {
+            app.world().resource::<RiverStudy>().study.as_ref().and_then(|found| found.course_points().last())
+        };
         let largest = mouth(&app).expect("there is a river");
         // Another selection or another map is studied immediately; an outdated result is discarded.
         let other = [1.0 - largest[0], 1.0 - largest[1]];

@@ -4,12 +4,12 @@ use super::Section;
 use crate::world::amount::display_unit;
 use thalweg_scene::{
     model::chart::{Chart, Curve},
-    settings::Units,
+    settings::UnitSystem,
 };
 use thalweg_sim::measure::SectionPoint;
 
 /// Returns the chart of ground and layers along the section.
-pub fn chart(section: &Section, units: Units) -> Chart {
+pub fn chart(section: &Section, units: UnitSystem) -> Chart {
     let (unit, times) = display_unit(units, "m");
     let along = |heights: &mut dyn Iterator<Item = f32>| {
         let places = section.now.iter().zip(heights);

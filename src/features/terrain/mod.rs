@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bevy::prelude::*;
 
-use crate::world::{AppCommandEvent, Job, JobKind, Label, Level, ProjectParams, amount::volume};
+use crate::world::{AppCommandEvent, Job, JobKind, Label, NoticeLevel, ProjectParams, amount::volume};
 use thalweg_scene::{
     io::{Error, JobProgress},
     model::session::Session,
@@ -122,7 +122,7 @@ fn apply_carved_outlets(In((sessions, breached)): In<(Vec<Session>, BreachReport
             format!("Carved outlets from {cut} depressions: {taken} of ground removed.{left}")
         }
     };
-    work.notices.notify(Level::Info, text);
+    work.notices.notify(NoticeLevel::Info, text);
 }
 
 /// Applies sessions whose lakes were filled with this volume of water in cubic metres, and reports the result.
@@ -132,7 +132,7 @@ fn apply_filled_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut work: 
     let text = added.map_or("There are no depressions to fill.".to_owned(), |added| {
         format!("Filled every depression to its spill point: {added} of water.")
     });
-    work.notices.notify(Level::Info, text);
+    work.notices.notify(NoticeLevel::Info, text);
 }
 
 /// Replaces every simulation with that of the corresponding session.
@@ -166,5 +166,5 @@ fn apply_filled_rivers(In(balances): In<Vec<Balance>>, mut work: ProjectParams) 
         }
         came => format!("Filled rivers and lakes with {} of water.{still}", volume(units, came)),
     };
-    work.notices.notify(Level::Info, text);
+    work.notices.notify(NoticeLevel::Info, text);
 }

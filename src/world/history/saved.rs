@@ -11,7 +11,7 @@ const MOST_ENDS: usize = 32;
 
 impl History {
     /// Adds the saved snapshots of the current project, which was just opened.
-    pub fn begin_with(&mut self, saved: &project::Keyframes, simulations: &Simulations) {
+    pub fn begin_with(&mut self, saved: &project::StoredTimeline, simulations: &Simulations) {
         let (first, work) = (self.next, simulations.project_id());
         let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work));
         // Replaces the saved identifiers by unused ones.
@@ -33,7 +33,7 @@ impl History {
 
     /// Stores a state at the ends of branches, so that undone strokes are not lost; only the newest, if there are many. Returns the
     /// number of ends left out.
-    fn keep_ends(&mut self, simulations: &Simulations) -> usize {
+    fn store_branch_ends(&mut self, simulations: &Simulations) -> usize {
         let is_end = |node: &&HistoryNode| {
             let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
             let stroke = matches!(node.change(), Some(StepChange::Brushed(..)));
@@ -61,8 +61,8 @@ impl History {
 
     /// Returns all states of the current project for saving, and the number of undone strokes they do not include. Blocks until all
     /// are packed.
-    pub(in crate::world) fn snapshots(&mut self, simulations: &Simulations) -> (project::Keyframes, usize) {
-        let left_out = self.keep_ends(simulations);
+    pub(in crate::world) fn snapshots(&mut self, simulations: &Simulations) -> (project::StoredTimeline, usize) {
+        let left_out = self.store_branch_ends(simulations);
         self.nodes.iter_mut().for_each(HistoryNode::collect);
         let packed = |node: &HistoryNode| match &node.state {
             Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
@@ -71,9 +71,9 @@ impl History {
         let before = |id: Option<u64>| self.ancestors(id).find_map(packed).map(|(id, _)| id);
         let frame = |node: &HistoryNode| {
             let (id, states) = packed(node)?;
-            Some(project::Keyframe { id, parent: before(node.parent), states })
+            Some(project::StoredNode { id, parent: before(node.parent), states })
         };
         let frames = self.nodes.iter().filter_map(frame).collect();
-        (project::Keyframes { frames, here: before(self.here) }, left_out)
+        (project::StoredTimeline { frames, here: before(self.here) }, left_out)
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct UserStep {
 #[derive(Clone, Debug)]
 pub(super) enum StepChange {
     /// Settings before and after it. Layers are not affected.
-    Set(Setting, Setting),
+    Set(StepSetting, StepSetting),
     /// Cells changed by a brush in every session: their previous content and, once undone, their new content.
     Brushed(Vec<UndoPatch>, Option<Vec<UndoPatch>>),
     /// Everything replaced.
@@ -36,8 +36,8 @@ impl StepChange {
     }
 
     /// Returns `true` if it is part of the states before and after it.
-    pub fn is_of_states(&self) -> bool {
-        !matches!(self, Self::Set(Setting::Keys(..), _))
+    pub fn belongs_to_states(&self) -> bool {
+        !matches!(self, Self::Set(StepSetting::Keys(..), _))
     }
 
     /// Returns `true` if it can be undone and redone after ticks have run, because ticks do not affect what it changed.
@@ -82,7 +82,7 @@ impl StepChange {
 
 /// Settings of a step.
 #[derive(Clone, Debug)]
-pub(super) enum Setting {
+pub(super) enum StepSetting {
     /// Settings of every session.
     Runs(Vec<SessionSettings>),
     /// Ticks, each with its camera keyframe, if any. Keyframes are no part of a state: going to another point in time does not
@@ -90,7 +90,7 @@ pub(super) enum Setting {
     Keys(Vec<(f64, Option<CameraKeyframe>)>),
 }
 
-impl Setting {
+impl StepSetting {
     pub fn runs(simulations: &Simulations) -> Self {
         Self::Runs(SessionSettings::all(simulations))
     }

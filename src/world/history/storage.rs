@@ -116,7 +116,7 @@ impl History {
     }
 
     /// Thins out snapshots if there are too many, and drops the oldest nodes beyond a memory limit in bytes.
-    pub(super) fn keep_to_budget(&mut self, budget: usize) {
+    pub(super) fn enforce_budget(&mut self, budget: usize) {
         let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
         while plain(self) > MAX_SNAPSHOTS && self.thin() {}
         while self.bytes() > budget && (self.thin() || self.drop_oldest()) {}
@@ -190,7 +190,7 @@ pub(in crate::world) fn follow(
     let budget = preferences.settings.undo_bytes();
     let grown = (history.next, history.changes, budget);
     if history.open.is_none() && !is_packing && history.trimmed != grown {
-        history.keep_to_budget(budget);
+        history.enforce_budget(budget);
         history.trimmed = grown;
     }
     if !simulations.between_ticks() || history.open.is_some() || is_packing || simulations.fault().is_some() {

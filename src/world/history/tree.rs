@@ -130,7 +130,7 @@ impl History {
         simulations.halted = false;
         for pair in route.windows(2) {
             let forward = self.node(pair[1]).is_some_and(|node| node.parent == Some(pair[0]));
-            match self.change_mut(pair[usize::from(forward)]).filter(|change| change.is_of_states()) {
+            match self.change_mut(pair[usize::from(forward)]).filter(|change| change.belongs_to_states()) {
                 Some(change) if forward => drop(change.redo(simulations)),
                 Some(change) => drop(change.undo(simulations)),
                 None => {}
@@ -188,7 +188,7 @@ pub(super) fn go_to(
     let steps: Vec<u64> = history
         .ancestors(left)
         .take_while(|node| Some(node.id) != history.here)
-        .filter(|node| node.change().is_some_and(StepChange::is_of_states))
+        .filter(|node| node.change().is_some_and(StepChange::belongs_to_states))
         .map(|node| node.id)
         .collect();
     let goes_back = history.ancestors(left).any(|node| Some(node.id) == history.here);

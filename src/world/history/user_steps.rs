@@ -6,7 +6,7 @@ use bevy::prelude::*;
 
 use super::{
     History, HistoryNode,
-    step::{Setting, StepChange},
+    step::{StepChange, StepSetting},
     thumbnail::ThumbnailCache,
 };
 use crate::world::{Label, Simulations};
@@ -37,7 +37,7 @@ impl History {
             && let Some(longer) = label.merge(&step.label)
         {
             change(simulations);
-            (*after, step.label, *state) = (Setting::runs(simulations), longer, None);
+            (*after, step.label, *state) = (StepSetting::runs(simulations), longer, None);
             let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
             if kept && self.is_at_node(simulations) {
                 // A snapshot of this tick has the previous value.
@@ -48,9 +48,9 @@ impl History {
         if simulations.between_ticks() {
             self.store_current(simulations);
         }
-        let before = Setting::runs(simulations);
+        let before = StepSetting::runs(simulations);
         change(simulations);
-        self.push(simulations, Some((label, StepChange::Set(before, Setting::runs(simulations)))));
+        self.push(simulations, Some((label, StepChange::Set(before, StepSetting::runs(simulations)))));
     }
 
     /// Replaces the camera keyframes.
@@ -62,7 +62,7 @@ impl History {
         self.changes += 1;
         self.last = None;
         self.undone.clear();
-        let [before, after] = Setting::keys(&simulations.views.keys, &keys);
+        let [before, after] = StepSetting::keys(&simulations.views.keys, &keys);
         simulations.views.keys = keys;
         self.push(simulations, Some((label, StepChange::Set(before, after))));
     }

@@ -26,7 +26,7 @@ pub(super) fn kept(folder: &Path) -> Vec<PathBuf> {
 fn offers(app: &mut App) -> Vec<String> {
     app.update();
     let shown = app.world().resource::<Notices>().shown();
-    shown.filter(|notice| notice.level == Level::Question).map(|notice| notice.text.clone()).collect()
+    shown.filter(|notice| notice.level == NoticeLevel::Question).map(|notice| notice.text.clone()).collect()
 }
 
 /// Returns the command of the n-th answer to the question about a file.
@@ -112,14 +112,15 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
         // Other notifications do not displace the questions.
         let mut notices = app.world_mut().resource_mut::<Notices>();
         for fault in 0..9 {
-            notices.notify(Level::Error, format!("Fault {fault}."));
+            notices.notify(NoticeLevel::Error, format!("Fault {fault}."));
         }
         assert_eq!(self::offers(&mut app).len(), 3);
     }
     // One is discarded: its file is deleted, and the next one is offered.
     let mut app = keeping(folder.path());
     offers(&mut app);
-    let id = app.world().resource::<Notices>().shown().find(|notice| notice.level == Level::Question).expect("one").id;
+    let id =
+        app.world().resource::<Notices>().shown().find(|notice| notice.level == NoticeLevel::Question).expect("one").id;
     let throw = answer(&app, &left[4], 1);
     send(&mut app, throw);
     send(&mut app, FileCommand::Dismiss(id));

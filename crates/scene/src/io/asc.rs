@@ -11,7 +11,7 @@ use super::{
     description::{Affine, Description},
     input::open,
     nodata, output,
-    raster::{Raster, RasterLayout, RasterMetadata, RasterRows, ReadConstraints, Samples},
+    raster::{Raster, RasterLayout, RasterMetadata, RasterRows, ReadConstraints, SampleScale},
 };
 use thalweg_sim::core::grid::Grid;
 
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         ..Description::default()
     };
     let warnings = header.warnings.clone();
-    let layout = RasterLayout { size, samples: Samples::Floats, description, band: 1, besides: 0, warnings };
+    let layout = RasterLayout { size, samples: SampleScale::Floats, description, band: 1, besides: 0, warnings };
     expected.raster(path, layout, |rows| header.cells(path, rows))
 }
 

@@ -1,6 +1,6 @@
 //! Heights in the pixels of images: greyscale, luminance, or encoded in red, green and blue.
 
-use super::raster::Samples;
+use super::raster::SampleScale;
 use crate::model::origin::Encoding;
 
 /// Luminance weights of red, green and blue (ITU-R BT.709).
@@ -19,8 +19,8 @@ pub(super) fn decode(encoding: Encoding, pixel: &[f64]) -> f64 {
 }
 
 /// Returns the type of the values of images with samples up to `full`.
-pub(super) fn samples_of(encoding: Encoding, full: f64) -> Samples {
-    if encoding == Encoding::Grey { Samples::Steps([0.0, full]) } else { Samples::Floats }
+pub(super) fn samples_of(encoding: Encoding, full: f64) -> SampleScale {
+    if encoding == Encoding::Grey { SampleScale::Steps([0.0, full]) } else { SampleScale::Floats }
 }
 
 /// Returns what the user should know about this encoding of an image with this many channels of 8 or 16 bits.

@@ -9,7 +9,7 @@ use roxmltree::{Document, Node};
 
 use super::{Error, input, raster::CellSize};
 use crate::model::{
-    crs::{Unit, WGS_84, length_named, plural_of},
+    crs::{CrsUnit, WGS_84, length_named, plural_of},
     origin::{Crs, Georeference},
 };
 
@@ -299,13 +299,20 @@ fn world_file(path: &Path) -> Result<Option<Affine>, Error> {
 impl CellSize {
     /// Converts cells of this width and height, in the unit of the file, to squares of the same area on the ground, which conserves
     /// volumes. `ground` is their size in metres.
-    fn of([wide, tall]: [f64; 2], ground: [f64; 2], unit: Unit, middle: f64, guessed: bool, corrected: bool) -> Self {
+    fn of(
+        [wide, tall]: [f64; 2],
+        ground: [f64; 2],
+        unit: CrsUnit,
+        middle: f64,
+        guessed: bool,
+        corrected: bool,
+    ) -> Self {
         const STATE: &str = "set it in metres with --cell-size or cell_size_m in a sidecar";
         let side = (ground[0] * ground[1]).sqrt();
         let size = if (wide / tall - 1.0).abs() < 1e-9 { wide.to_string() } else { format!("{wide} × {tall}") };
         let is_square = (ground[0] / ground[1] - 1.0).abs() < 1e-6;
         let warning = match unit {
-            Unit::Degrees(degrees) => {
+            CrsUnit::Degrees(degrees) => {
                 let how = if guessed { "interpreted as" } else { "in" };
                 let name = if degrees == 1.0 { "degrees".to_owned() } else { format!("units of {degrees}°") };
                 Some(format!(
@@ -316,18 +323,18 @@ impl CellSize {
                     ground[1]
                 ))
             }
-            Unit::Metres(_) if corrected => Some(format!(
+            CrsUnit::Metres(_) if corrected => Some(format!(
                 "the projection is not true to scale here: a cell of {size} is {:.1} × {:.1} m on the ground, so square cells \
                  of {side:.1} m are used; {STATE}",
                 ground[0], ground[1]
             )),
-            Unit::Metres(_) if !is_square => {
+            CrsUnit::Metres(_) if !is_square => {
                 Some(format!("cells of {size} m are not square, so square cells of {side:.1} m are used; {STATE}"))
             }
-            Unit::Metres(metres) if metres != 1.0 => {
+            CrsUnit::Metres(metres) if metres != 1.0 => {
                 Some(format!("lengths are in {}; converted to metres", plural_of(metres)))
             }
-            Unit::Metres(_) => None,
+            CrsUnit::Metres(_) => None,
         };
         let side = if is_square { ground[0] } else { side };
         Self { metres: side as f32, warning }

@@ -20,7 +20,7 @@ use super::{
     description::Description,
     input::open,
     output,
-    raster::{Raster, RasterLayout, RasterRows, ReadConstraints, Samples},
+    raster::{Raster, RasterLayout, RasterRows, ReadConstraints, SampleScale},
 };
 use thalweg_sim::core::grid::Grid;
 
@@ -69,11 +69,11 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let chunks: usize = headers.iter().map(|header| header.chunk_count).fold(0, usize::saturating_add);
     let besides = block.saturating_mul(3).saturating_add(chunks.saturating_mul(16)) as u64;
     let samples = match header.channels.list[found.channel].sample_type {
-        SampleType::U32 => Samples::Integers([0.0, u32::MAX.into()]),
-        _ => Samples::Floats,
+        SampleType::U32 => SampleScale::Integers([0.0, u32::MAX.into()]),
+        _ => SampleScale::Floats,
     };
     let layout = RasterLayout { size, samples, description: Description::default(), band: 1, besides, warnings };
-    if matches!(layout.samples, Samples::Integers(_)) {
+    if matches!(layout.samples, SampleScale::Integers(_)) {
         return assemble(path, expected, layout, (header, found), |value| value);
     }
     assemble(path, expected, layout, (header, found), |value| value as f32)

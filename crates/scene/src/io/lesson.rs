@@ -310,7 +310,7 @@ impl LessonProgress {
     }
 
     /// Records the answers of an attempt.
-    pub fn keep(&mut self, attempt: &Attempt) {
+    pub fn record_answers(&mut self, attempt: &Attempt) {
         let name = name(&attempt.lesson.path);
         if attempt.complete() && !self.complete.contains(&name) {
             self.complete.push(name.clone());
@@ -441,7 +441,7 @@ mod tests {
         let mut attempt = Attempt::new(lesson.clone(), BTreeMap::new());
         attempt.answers.insert("a".to_owned(), Answer::Chosen(1));
         let mut progress = LessonProgress::default();
-        progress.keep(&attempt);
+        progress.record_answers(&attempt);
         // A copy in another file has its own answers.
         let copy = Lesson { path: folder.path().join("copy.md"), ..lesson.clone() };
         assert!(progress.attempt(copy).answers.is_empty());
@@ -452,7 +452,7 @@ mod tests {
         let mut changed = lesson.clone();
         changed.steps[1].task = ron("Choose(key: \"a\", options: [\"x\"], right: 0)").ok();
         assert!(again.attempt(changed.clone()).answers.is_empty(), "there is no such option any more");
-        progress.keep(&again.attempt(changed));
+        progress.record_answers(&again.attempt(changed));
         assert_eq!(progress.forget(&path), attempt.answers, "what does not fit now may fit another time");
         assert!(progress.attempt(lesson).answers.is_empty());
     }

@@ -17,7 +17,7 @@ use thalweg_sim::core::{
 };
 
 /// Maximum side of a readable file, in cells; a square of it has 2^28 cells.
-const LONGEST_SIDE: u64 = 1 << 14;
+const MAX_FILE_SIDE: u64 = 1 << 14;
 /// Default cell size, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Default relief of quantised heights, as a fraction of the shorter side. Same proportions as the published terrain.
@@ -59,7 +59,7 @@ pub(super) struct CellSize {
 pub(super) struct RasterLayout {
     /// Columns and rows, as admitted.
     pub size: (usize, usize),
-    pub samples: Samples,
+    pub samples: SampleScale,
     pub description: Description,
     /// Band of the description, counted from 1.
     pub band: usize,
@@ -71,7 +71,7 @@ pub(super) struct RasterLayout {
 
 /// Type of the values of a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Samples {
+pub(super) enum SampleScale {
     /// Steps of a quantised range, from the smallest to the largest possible value; they have no unit.
     Steps([f64; 2]),
     /// Integers in the unit of the file, with the smallest and largest possible value.
@@ -223,8 +223,8 @@ impl ReadConstraints {
         if width == 0 || height == 0 {
             return refuse(found, "a map has at least one column and one row".into());
         }
-        if width.max(height) > LONGEST_SIDE {
-            let right = format!("at most {LONGEST_SIDE} cells per side can be read, downsample or crop it");
+        if width.max(height) > MAX_FILE_SIDE {
+            let right = format!("at most {MAX_FILE_SIDE} cells per side can be read, downsample or crop it");
             return refuse(found, right);
         }
         // From here on, both sides are at most LONGEST_SIDE.
@@ -313,7 +313,7 @@ impl ReadConstraints {
 
         let nodata = description.nodata.as_deref().and_then(number_prefix);
         let mut voids =
-            NodataRule { stated: nodata, sentinels: nodata.is_none() && !matches!(samples, Samples::Steps(_)) };
+            NodataRule { stated: nodata, sentinels: nodata.is_none() && !matches!(samples, SampleScale::Steps(_)) };
         let mut pass = |target: (usize, usize), voids: NodataRule| -> Result<(Grid, RawStatistics), Error> {
             self.budget.request(
                 path,
@@ -327,7 +327,7 @@ impl ReadConstraints {
             rows.finish()
         };
         // Smoothing needs the steps of the file.
-        let smooths = self.options.smooth_steps && !matches!(samples, Samples::Floats);
+        let smooths = self.options.smooth_steps && !matches!(samples, SampleScale::Floats);
         let first = if smooths { size } else { fit.content };
         let (mut cells, mut found) = pass(first, voids)?;
         if found.sentinels.0 > 0 && found.range[0] < found.sentinels.1 + SENTINEL_GAP {
@@ -439,16 +439,16 @@ impl ReadConstraints {
     fn conversion(
         &self,
         path: &Path,
-        samples: Samples,
+        samples: SampleScale,
         description: &Description,
         (fit, cell_size): (Resizing, f32),
         warnings: &mut Vec<String>,
     ) -> Result<(Conversion, Option<String>), Error> {
         let stated = self.range();
         let limits = match samples {
-            Samples::Steps(limits) => Some(limits),
-            Samples::Integers(limits) => Some(limits).filter(|_| stated != [None; 2]),
-            Samples::Floats => None,
+            SampleScale::Steps(limits) => Some(limits),
+            SampleScale::Integers(limits) => Some(limits).filter(|_| stated != [None; 2]),
+            SampleScale::Floats => None,
         };
         if let Some([low, high]) = limits {
             let default = match self.purpose {
@@ -508,14 +508,14 @@ impl ReadConstraints {
     /// Scales floats from 0 to 1 to the stated range of heights. A sidecar whose range is that of the values describes them.
     fn scale_fractions(
         &self,
-        samples: Samples,
+        samples: SampleScale,
         found: &RawStatistics,
         conversion: Conversion,
         cells: &mut Grid,
         warnings: &mut Vec<String>,
     ) {
         let ([min, max], [low, high]) = (self.range(), found.range);
-        if !matches!(samples, Samples::Floats) || (min, max) == (None, None) {
+        if !matches!(samples, SampleScale::Floats) || (min, max) == (None, None) {
             return;
         }
         let is_asked = self.options.min_m.is_some() || self.options.max_m.is_some();

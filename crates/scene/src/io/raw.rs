@@ -23,7 +23,7 @@ use super::{
     description::Description,
     input::open,
     output::{self, bytes_of, hex},
-    raster::{Raster, RasterLayout, ReadConstraints, Samples, quantised},
+    raster::{Raster, RasterLayout, ReadConstraints, SampleScale, quantised},
     sidecar::Sidecar,
 };
 use crate::model::origin::{RawCells, RawKind};
@@ -88,7 +88,7 @@ impl RawLayout {
         path: &Path,
         expected: &ReadConstraints,
         size: (usize, usize),
-        samples: Samples,
+        samples: SampleScale,
         description: Description,
         warnings: Vec<String>,
     ) -> Result<Raster, Error> {
@@ -133,7 +133,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints, kind: Option<RawKind
         None => recognised(path, packed(RawCells::little(kind)), size, &mut warnings)?,
     };
     let cells = packed(kind);
-    let samples = kind.limits().map_or(Samples::Floats, Samples::Steps);
+    let samples = kind.limits().map_or(SampleScale::Floats, SampleScale::Steps);
     if let (Some(stated), RawKind::Float(4)) = (&expected.sidecar.cells_hash, kind.kind) {
         let mut hash = Xxh3::new();
         cells.read(path, size, |_, bytes| {

@@ -42,7 +42,7 @@ impl RecoverySlot {
     }
 
     /// Takes over the autosave of a crashed program; `None` if a running program holds its lock.
-    pub fn take_over(path: &Path) -> Option<Self> {
+    pub fn adopt(path: &Path) -> Option<Self> {
         let lock = File::options().create(true).append(true).open(path.with_extension(LOCK)).ok()?;
         lock.try_lock().ok()?;
         Some(Self { path: path.to_owned(), _lock: lock })
@@ -69,7 +69,7 @@ pub fn find_abandoned(folder: &Path) -> Vec<PathBuf> {
     left.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
     // A program that crashed before its first autosave leaves only its lock.
     for lock in locks.iter().filter(|lock| !lock.with_extension(ENDING).exists()) {
-        RecoverySlot::take_over(lock).into_iter().for_each(RecoverySlot::end);
+        RecoverySlot::adopt(lock).into_iter().for_each(RecoverySlot::end);
     }
     left.retain(|path| input::open(&path.with_extension(LOCK)).map_or(true, |lock| lock.get_ref().try_lock().is_ok()));
     left.sort();
@@ -97,7 +97,7 @@ mod tests {
         let place = folder.path().join("autosave");
         assert!(find_abandoned(&place).is_empty());
         let keeper = keep(&place, "work");
-        assert!(find_abandoned(&place).is_empty() && RecoverySlot::take_over(keeper.path()).is_none(), "it runs");
+        assert!(find_abandoned(&place).is_empty() && RecoverySlot::adopt(keeper.path()).is_none(), "it runs");
         let path = keeper.path().to_owned();
         // Simulates a crash: the lock is released, the files stay.
         drop(keeper);
@@ -112,12 +112,12 @@ mod tests {
         drop(again);
         assert_eq!(find_abandoned(&place), [more.clone(), path.clone()], "the newest first");
         // A program that takes it over and crashes leaves it behind again; one that exits regularly does not.
-        let taken = RecoverySlot::take_over(&path).expect("nobody has it");
+        let taken = RecoverySlot::adopt(&path).expect("nobody has it");
         assert_eq!(find_abandoned(&place), std::slice::from_ref(&more));
         drop(taken);
         assert_eq!(find_abandoned(&place).len(), 2);
         for path in [path, more] {
-            RecoverySlot::take_over(&path).expect("nobody has it").end();
+            RecoverySlot::adopt(&path).expect("nobody has it").end();
         }
         assert_eq!((find_abandoned(&place).len(), count(&place)), (0, 0), "and nothing is left over");
     }
@@ -128,7 +128,7 @@ mod tests {
         let path = folder.path().join("1-1.thalweg");
         fs::write(&path, "work").expect("it is writable");
         assert_eq!(find_abandoned(folder.path()), std::slice::from_ref(&path));
-        RecoverySlot::take_over(&path).expect("nobody has it").end();
+        RecoverySlot::adopt(&path).expect("nobody has it").end();
         assert_eq!(count(folder.path()), 0);
     }
 }

@@ -25,7 +25,7 @@ use super::{
     description::{Description, appended},
     input::open,
     nodata, output,
-    raster::{Raster, RasterLayout, RasterMetadata, ReadConstraints, SENTINELS, Samples},
+    raster::{Raster, RasterLayout, RasterMetadata, ReadConstraints, SENTINELS, SampleScale},
 };
 use crate::model::{
     crs::{POINTS, RASTER_TYPE},
@@ -96,7 +96,11 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
 
     let layout = RasterLayout {
         size,
-        samples: if image.format == SampleFormat::Float { Samples::Floats } else { Samples::Integers(image.limits()) },
+        samples: if image.format == SampleFormat::Float {
+            SampleScale::Floats
+        } else {
+            SampleScale::Integers(image.limits())
+        },
         description: describe(&directories[main], &file, band),
         band: band + 1,
         besides: mask_memory.into_iter().fold(image.memory(), u64::saturating_add),

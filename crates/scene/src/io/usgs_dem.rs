@@ -7,7 +7,7 @@ use super::{
     Error,
     description::Description,
     input::open,
-    raster::{Raster, RasterLayout, ReadConstraints, Samples},
+    raster::{Raster, RasterLayout, ReadConstraints, SampleScale},
 };
 use crate::model::origin::Crs;
 use std::io::Read;
@@ -116,7 +116,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         ..Description::default()
     };
     let layout =
-        RasterLayout { size, samples: Samples::Floats, description, band: 1, besides: 0, warnings: Vec::new() };
+        RasterLayout { size, samples: SampleScale::Floats, description, band: 1, besides: 0, warnings: Vec::new() };
     expected.raster(path, layout, |rows| cells.chunks_exact(size.0).try_for_each(|row| rows.push(row)))
 }
 

@@ -45,7 +45,7 @@ pub(crate) type CoordinateConversion = dyn Fn([f64; 2]) -> Option<[f64; 2]>;
 
 /// Unit of horizontal coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Unit {
+pub(crate) enum CrsUnit {
     /// Angles of this many degrees.
     Degrees(f64),
     /// Lengths of this many metres.
@@ -263,26 +263,26 @@ impl Crs {
     }
 
     /// Returns the unit of its coordinates.
-    pub(crate) fn unit(&self) -> Unit {
+    pub(crate) fn unit(&self) -> CrsUnit {
         let defined = || match self.definition() {
-            Some(crs) if crs.is_geographic() => Some(Unit::Degrees(1.0)),
+            Some(crs) if crs.is_geographic() => Some(CrsUnit::Degrees(1.0)),
             Some(crs) => {
-                crs.horizontal_crs().and_then(|crs| Some(Unit::Metres(crs.as_projected()?.linear_unit_to_meter())))
+                crs.horizontal_crs().and_then(|crs| Some(CrsUnit::Metres(crs.as_projected()?.linear_unit_to_meter())))
             }
             None => None,
         };
         let stated = match self {
             Self::Unknown => None,
-            Self::Epsg(code) if GRADS.contains(code) => Some(Unit::Degrees(0.9)),
+            Self::Epsg(code) if GRADS.contains(code) => Some(CrsUnit::Degrees(0.9)),
             // Codes of geographic systems are in this range.
-            Self::Epsg(code) => defined().or((4000..5000).contains(code).then_some(Unit::Degrees(1.0))),
+            Self::Epsg(code) => defined().or((4000..5000).contains(code).then_some(CrsUnit::Degrees(1.0))),
             Self::Wkt(text) => {
                 let projected = ["PROJCS[", "PROJCRS[", "PROJECTEDCRS["];
                 if projected.iter().any(|word| text.to_ascii_uppercase().contains(word)) {
-                    unit_in(text, &projected).map(Unit::Metres)
+                    unit_in(text, &projected).map(CrsUnit::Metres)
                 } else {
                     let geographic = ["GEOGCS[", "GEOGCRS[", "GEODCRS[", "GEOGRAPHICCRS["];
-                    unit_in(text, &geographic).map(|radians| Unit::Degrees(radians.to_degrees())).or_else(defined)
+                    unit_in(text, &geographic).map(|radians| CrsUnit::Degrees(radians.to_degrees())).or_else(defined)
                 }
             }
             Self::GeoKeys(keys) => {
@@ -297,15 +297,14 @@ impl Crs {
                     let own = || code(GEODETIC_CRS).filter(|code| GRADS.contains(&u32::from(*code))).map(|_| 0.9);
                     let unit =
                         code(ANGULAR_UNITS).and_then(|code| if code == USER_DEFINED { size() } else { angle_of(code) });
-                    Some(Unit::Degrees(unit.or_else(own).unwrap_or(1.0)))
+                    Some(CrsUnit::Degrees(unit.or_else(own).unwrap_or(1.0)))
                 } else {
-                    linear_unit(keys).map(Unit::Metres).or_else(defined)
+                    linear_unit(keys).map(CrsUnit::Metres).or_else(defined)
                 }
             }
         };
-        let sane =
-            |unit: &Unit| matches!(unit, Unit::Degrees(size) | Unit::Metres(size) if *size > 0.0 && size.is_finite());
-        stated.filter(sane).unwrap_or(Unit::Metres(1.0))
+        let sane = |unit: &CrsUnit| matches!(unit, CrsUnit::Degrees(size) | CrsUnit::Metres(size) if *size > 0.0 && size.is_finite());
+        stated.filter(sane).unwrap_or(CrsUnit::Metres(1.0))
     }
 
     /// Returns its definition, with easting before northing, if this program knows it.
@@ -388,17 +387,17 @@ impl Crs {
         let mut keys = match self {
             Self::Unknown => metric,
             Self::GeoKeys(keys) => keys.clone(),
-            Self::Epsg(number) => of_code(*number, matches!(self.unit(), Unit::Degrees(_))),
+            Self::Epsg(number) => of_code(*number, matches!(self.unit(), CrsUnit::Degrees(_))),
             Self::Wkt(text) => match self.epsg() {
-                Some(number) => of_code(number, matches!(self.unit(), Unit::Degrees(_))),
+                Some(number) => of_code(number, matches!(self.unit(), CrsUnit::Degrees(_))),
                 None if self.defined_keys().is_some() => self.defined_keys().unwrap_or_default(),
                 None => {
                     let cited = GeoKey::Text(format!("{TEXT_CITATION}{text}"));
                     match self.unit() {
-                        Unit::Degrees(_) => {
+                        CrsUnit::Degrees(_) => {
                             vec![code(MODEL_TYPE, GEOGRAPHIC), (CITATION, cited), code(GEODETIC_CRS, USER_DEFINED)]
                         }
-                        Unit::Metres(size) => vec![
+                        CrsUnit::Metres(size) => vec![
                             code(MODEL_TYPE, PROJECTED),
                             code(PROJECTED_CRS, USER_DEFINED),
                             (PROJECTED_CITATION, cited),
@@ -492,13 +491,13 @@ impl Crs {
 
     /// Returns a conversion of its coordinates to longitude and latitude (WGS 84), if this program knows one.
     pub(crate) fn to_wgs84(&self) -> Option<Box<CoordinateConversion>> {
-        if self.epsg() == Some(WGS_84) && self.unit() == Unit::Degrees(1.0) {
+        if self.epsg() == Some(WGS_84) && self.unit() == CrsUnit::Degrees(1.0) {
             return Some(Box::new(Some));
         }
         let (crs, wgs_84) = (self.definition()?, lookup_epsg(WGS_84)?);
         let transform = Transform::from_horizontal_components(&crs, &wgs_84).ok()?;
         // Definitions of geographic systems are in degrees.
-        let unit = if let Unit::Degrees(unit) = self.unit() { unit } else { 1.0 };
+        let unit = if let CrsUnit::Degrees(unit) = self.unit() { unit } else { 1.0 };
         Some(Box::new(move |[x, y]| {
             let at = transform.convert(Coord { x: x * unit, y: y * unit }).ok()?;
             (at.x.is_finite() && at.y.is_finite()).then_some([at.x, at.y])
@@ -512,11 +511,11 @@ impl Crs {
         /// Deviation of a scale that is left alone: a grid of a usual projection keeps its nominal cell size.
         const TRUE_TO_SCALE: f64 = 0.02;
         match self.unit() {
-            Unit::Degrees(unit) => {
+            CrsUnit::Degrees(unit) => {
                 let degree = METRES_PER_DEGREE * unit;
                 ([cell[0] * degree * (y * unit).to_radians().cos(), cell[1] * degree], false)
             }
-            Unit::Metres(unit) => {
+            CrsUnit::Metres(unit) => {
                 let nominal = cell.map(|side| side * unit);
                 let method =
                     self.definition().and_then(|crs| crs.horizontal_crs()?.as_projected().map(|crs| crs.method()));

@@ -18,7 +18,7 @@ use thalweg_sim::{
 
 /// Everything in a state except its maps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct StateMetadata {
     /// Seed of the simulation.
     pub seed: u64,
     /// Completed ticks.
@@ -57,7 +57,7 @@ pub struct Facts {
 #[derive(Clone, Debug)]
 pub struct SimulationState<M = PackedGrid> {
     /// Everything except the maps.
-    pub facts: Facts,
+    pub facts: StateMetadata,
     /// Maps listed in the facts, by name.
     pub maps: BTreeMap<String, M>,
     /// Start terrain as sculpted by hand.
@@ -79,7 +79,7 @@ pub type UnpackedState = SimulationState<UnpackedMap>;
 
 impl<M> SimulationState<M> {
     /// Creates a state from facts and maps.
-    pub fn new(facts: Facts, maps: BTreeMap<String, M>, shaped: Option<Arc<SculptedStart>>) -> Self {
+    pub fn new(facts: StateMetadata, maps: BTreeMap<String, M>, shaped: Option<Arc<SculptedStart>>) -> Self {
         Self { facts, maps, shaped, editions: BTreeMap::new() }
     }
 
@@ -103,7 +103,7 @@ impl<M> SimulationState<M> {
         let keys = |on: fn(&thalweg_sim::simulation::Slot) -> bool| {
             simulation.slots.iter().filter(|slot| on(slot)).map(|slot| slot.key().to_owned()).collect()
         };
-        let facts = Facts {
+        let facts = StateMetadata {
             seed: simulation.seed(),
             tick: simulation.ticks(),
             seconds: simulation.simulated_seconds(),
@@ -181,7 +181,7 @@ pub fn bounds_of(map: &str) -> Bounds {
     Layer::from_key(map).map_or(STATE_VARIABLE, |layer| layer.row().bounds)
 }
 
-impl Facts {
+impl StateMetadata {
     /// Returns the number of values in a map; for process memories, an upper bound, as these are stored per cell or per face (up to
     /// two more per row or column).
     pub fn numbers_of(&self, map: &str) -> usize {

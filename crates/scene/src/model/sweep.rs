@@ -34,7 +34,7 @@ pub struct Plan {
     #[serde(default)]
     pub set: BTreeMap<String, String>,
     /// Varied parameters, by path, or `seed`.
-    pub vary: BTreeMap<String, Values>,
+    pub vary: BTreeMap<String, SweepValues>,
     /// Sampling design.
     #[serde(default)]
     pub sample: SamplingDesign,
@@ -46,7 +46,7 @@ pub struct Plan {
 /// Values of a varied parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub enum Values {
+pub enum SweepValues {
     /// Explicit values.
     List(Vec<String>),
     /// Evenly spaced values between two ends. Latin hypercube sampling ignores the count.
@@ -130,7 +130,7 @@ impl Plan {
                 if path == SEED { None } else { Some(get(declared, path).map_err(|error| error.to_string())?) };
             let whole = parameter.as_ref().is_none_or(|parameter| parameter.whole);
             if whole
-                && let Values::Range { from, to, .. } = choices
+                && let SweepValues::Range { from, to, .. } = choices
                 && from.min(*to).ceil() > from.max(*to).floor()
             {
                 return Err(format!("{path}: the range {from} to {to} contains no whole number; widen it"));
@@ -140,7 +140,8 @@ impl Plan {
                     let place = rest % choices.count();
                     rest /= choices.count();
                     let text = choices.at(place, whole);
-                    if matches!(choices, Values::Range { .. }) && place > 0 && choices.at(place - 1, whole) == text {
+                    if matches!(choices, SweepValues::Range { .. }) && place > 0 && choices.at(place - 1, whole) == text
+                    {
                         return Err(format!(
                             "{path}: the range contains {text} twice after rounding; use a smaller count"
                         ));
@@ -194,7 +195,7 @@ fn check(path: &str, text: &str, parameter: Option<&Parameter>) -> Result<(), St
     }
 }
 
-impl Values {
+impl SweepValues {
     fn check(&self, latin: bool) -> Result<(), String> {
         match self {
             Self::List(values) if values.is_empty() => Err("the list is empty; add at least one value".to_owned()),

@@ -98,17 +98,17 @@ impl Quantity {
 
     /// Returns the name shown to the user.
     pub fn title(self) -> &'static str {
-        self.words().0
+        self.label_texts().0
     }
 
     /// Returns the unit; empty for a ratio.
     pub fn unit(self) -> &'static str {
-        self.words().1
+        self.label_texts().1
     }
 
     /// Returns a description in one sentence.
     pub fn about(self) -> &'static str {
-        self.words().2
+        self.label_texts().2
     }
 
     /// Returns the colour scale.
@@ -125,7 +125,7 @@ impl Quantity {
     }
 
     /// Returns title, unit and description.
-    fn words(self) -> (&'static str, &'static str, &'static str) {
+    fn label_texts(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Quantity::Layer(layer) => (layer.row().title, layer.row().unit, layer.row().about),
             Quantity::Speed => ("Flow speed", "m/s", "Speed of the water."),

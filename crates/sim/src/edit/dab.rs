@@ -47,7 +47,7 @@ pub(crate) fn apply(
 ) -> f64 {
     let radius = brush.radius_in_cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
-    patch.keep(terrain, tool.writes(), &area);
+    patch.save_tiles(terrain, tool.writes(), &area);
     let falloff = brush.falloff;
     let weigh = |[x, y]: [f32; 2]| falloff.weight((x * x + y * y).sqrt() / radius);
     let sign = if dab.inverted { -1.0 } else { 1.0 };
@@ -185,7 +185,7 @@ pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 
     let reach = radius + 0.5 * squared.sqrt();
     let ends = [from, to].map(|[x, y]| terrain.sample_ground(x, y));
     let area = Area::new(terrain, middle, reach);
-    patch.keep(terrain, Tool::Slope.writes(), &area);
+    patch.save_tiles(terrain, Tool::Slope.writes(), &area);
     // Position along the line from 0 to 1, and the distance to the nearest point on it.
     let along = |[x, y]: [f32; 2]| {
         let share = (0.5 + (x * way[0] + y * way[1]) / squared).clamp(0.0, 1.0);

@@ -43,7 +43,7 @@ pub(crate) fn apply(
     if count <= 0.0 {
         return 0.0;
     }
-    patch.keep(terrain, Tool::Erode.writes(), &area);
+    patch.save_tiles(terrain, Tool::Erode.writes(), &area);
     for (name, value) in [("per_tick", Value::Number(count)), ("springs", Value::Switch(false))] {
         write(droplets.settings_mut()[0], name, &value);
     }

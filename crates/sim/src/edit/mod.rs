@@ -33,7 +33,7 @@ use crate::core::{
 /// Sets a layer to 0 everywhere. Its previous values are kept in `patch`.
 pub(crate) fn clear(terrain: &mut Terrain, layer: Layer, patch: &mut UndoPatch) {
     let whole = Area::new(terrain, [0.0, 0.0], (terrain.width() + terrain.height()) as f32);
-    patch.keep(terrain, &[layer], &whole);
+    patch.save_tiles(terrain, &[layer], &whole);
     terrain.layer_mut(layer).fill(0.0);
 }
 

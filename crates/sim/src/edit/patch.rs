@@ -35,7 +35,7 @@ impl UndoPatch {
     }
 
     /// Saves tiles that are about to change, unless they are already saved.
-    pub(super) fn keep(&mut self, terrain: &mut Terrain, layers: &[Layer], area: &Area) {
+    pub(super) fn save_tiles(&mut self, terrain: &mut Terrain, layers: &[Layer], area: &Area) {
         let tiles = |cells: &[super::area::Segment]| {
             let mut tiles: Vec<usize> = cells.iter().map(|line| line.index / TILE).collect();
             tiles.dedup();

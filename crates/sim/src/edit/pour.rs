@@ -11,7 +11,7 @@ use crate::core::{grid::Grid, terrain::Terrain};
 pub(crate) fn apply(terrain: &mut Terrain, brush: &Brush, dab: Dab, patch: &mut UndoPatch) -> [f64; 2] {
     let radius = brush.radius_in_cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
-    patch.keep(terrain, Tool::Water.writes(), &area);
+    patch.save_tiles(terrain, Tool::Water.writes(), &area);
     let falloff = brush.falloff;
     let weigh = |[x, y]: [f32; 2]| falloff.weight((x * x + y * y).sqrt() / radius);
     let depth = brush.rise(terrain) * brush.share();

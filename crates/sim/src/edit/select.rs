@@ -116,7 +116,7 @@ impl CombineMode {
 fn change(terrain: &mut Terrain, patch: &mut UndoPatch, change: impl Fn(usize, f32) -> f32) {
     let middle = [terrain.width(), terrain.height()].map(|count| 0.5 * (count as f32 - 1.0));
     let area = Area::new(terrain, middle, terrain.width().max(terrain.height()) as f32);
-    patch.keep(terrain, &[Layer::Mask], &area);
+    patch.save_tiles(terrain, &[Layer::Mask], &area);
     let mask = terrain.layer_mut(Layer::Mask);
     mask.iter_mut().enumerate().for_each(|(index, value)| *value = change(index, *value));
 }

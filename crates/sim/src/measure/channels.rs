@@ -91,7 +91,7 @@ impl Channels {
     }
 
     /// Returns the height of each cell's outlet, in metres.
-    pub fn feet(&self) -> Vec<f64> {
+    pub fn outlet_heights(&self) -> Vec<f64> {
         let mut foot = vec![0.0; self.areas.len()];
         for &outlet in self.drainage.outlets() {
             foot[outlet as usize] = f64::from(self.ground[outlet as usize]);
@@ -104,7 +104,7 @@ impl Channels {
 
     /// Returns the θ from 0 to 1 for the best linear fit of channel heights above their outlets over χ.
     pub fn concavity(&self) -> Option<Fit> {
-        let foot = self.feet();
+        let foot = self.outlet_heights();
         // Rivers flow into rivers, so no other cells are needed: downstream cells first, with the length of the step to the
         // receiver and the logarithm of A₀/A.
         let order = self.drainage.order();

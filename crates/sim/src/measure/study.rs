@@ -66,7 +66,7 @@ impl Study {
         let river = chosen.map_or_else(Vec::new, |reach| long_profile(&network, reach, params, theta));
         let heights = channels.chi(theta);
         let rivers: Vec<(usize, usize)> = channels.cells().collect();
-        let foot = channels.feet();
+        let foot = channels.outlet_heights();
         let points = rivers.iter().step_by(rivers.len().div_ceil(MOST_POINTS).max(1));
         Self {
             size,
@@ -86,7 +86,7 @@ impl Study {
     }
 
     /// Returns the course of the selected river on the map, as fractions of its sides, from the source to the mouth.
-    pub fn way(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
+    pub fn course_points(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
         let share = |at: f64, side: f64| (at / side).rem_euclid(1.0) as f32;
         self.river.iter().map(move |point| [share(point.at[0], self.extent[0]), share(point.at[1], self.extent[1])])
     }
@@ -151,7 +151,7 @@ mod tests {
             assert!((mouth[0] - column).abs() < 2.0 && mouth[1] > 63.0, "{place:?}: {mouth:?}");
             assert!(found.river[0].at[1] < 200.0, "it begins at {:?}", found.river[0].at);
             assert!(found.river.windows(2).all(|two| two[0].distance > two[1].distance), "{:?}", found.river);
-            let [x, y] = found.way().last().expect("it has a mouth");
+            let [x, y] = found.course_points().last().expect("it has a mouth");
             assert!((x * 96.0 - column as f32).abs() < 2.0 && y > 0.98);
             // Straight down, with the whole basin.
             let sinuosity = found.sinuosity.expect("it has a length");
@@ -183,7 +183,7 @@ mod tests {
         let jumps =
             found.river.windows(2).map(|two| libm::hypot(two[1].at[0] - two[0].at[0], two[1].at[1] - two[0].at[1]));
         assert!(found.river.len() > 40 && jumps.fold(0.0, f64::max) < 12.0, "{:?}", found.river);
-        assert!(found.way().all(|[x, y]| (0.0..1.0).contains(&x) && (0.0..1.0).contains(&y)));
+        assert!(found.course_points().all(|[x, y]| (0.0..1.0).contains(&x) && (0.0..1.0).contains(&y)));
         assert!(found.river.iter().any(|point| point.at[0] > 300.0), "none beyond the side");
     }
 
@@ -214,7 +214,7 @@ mod tests {
         for (width, height) in [(1, 1), (1, 40), (33, 2)] {
             let terrain = Terrain::bare(Grid::filled(width, height, 1.0), 1.0, Edge::Wall);
             let found = Study::of(&land(terrain, 1.0), Some([1.0, 0.0]));
-            assert_eq!(found.way().count(), found.river.len(), "{width} x {height}");
+            assert_eq!(found.course_points().count(), found.river.len(), "{width} x {height}");
         }
         let none = Study::of(&land(Terrain::bare(Grid::filled(8, 8, 1.0), 1.0, Edge::Open), 50_000.0), None);
         assert!(none.river.is_empty() && none.sinuosity.is_none() && none.knickpoints.is_empty());

@@ -43,10 +43,10 @@ use bevy_reflect::{Reflect, structs::Struct};
 use self::{
     explain::Explanation,
     limiter::{Limiter, LimiterCount},
-    saved_state::StateValues,
+    saved_state::NamedValues,
 };
 pub use self::{
-    setup::{AnySetup, Counts, Setup},
+    setup::{AnySetup, ProcessCounts, Setup},
     stage::{SINGLE_STAGE, StageInfo, StepProgress},
 };
 use crate::{
@@ -272,7 +272,7 @@ pub trait Process: Duplicate + Send + Sync {
     }
 
     /// Returns the state that the next tick depends on besides parameters and layers. Creates it if there is none for this terrain.
-    fn state_values(&mut self, _: &Terrain) -> StateValues<'_> {
+    fn state_values(&mut self, _: &Terrain) -> NamedValues<'_> {
         self.setup_mut().counts_mut().state_values()
     }
 
@@ -398,7 +398,7 @@ impl dyn Process + '_ {
     }
 
     /// Returns its counts since the start.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ProcessCounts {
         self.setup().counts()
     }
 

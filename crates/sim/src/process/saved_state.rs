@@ -1,6 +1,6 @@
 //! State of a simulation besides layers and parameters, saved so that it resumes exactly where it stopped.
 
-use crate::process::Counts;
+use crate::process::ProcessCounts;
 
 /// Value that a process keeps from tick to tick. The same list serves for saving and restoring.
 pub enum StateValue<'a> {
@@ -13,11 +13,11 @@ pub enum StateValue<'a> {
 }
 
 /// State of a process by name. Names are unique within the process.
-pub type StateValues<'a> = Vec<(&'static str, StateValue<'a>)>;
+pub type NamedValues<'a> = Vec<(&'static str, StateValue<'a>)>;
 
-impl Counts {
+impl ProcessCounts {
     /// Returns the counts as state to be saved.
-    pub fn state_values(&mut self) -> StateValues<'_> {
+    pub fn state_values(&mut self) -> NamedValues<'_> {
         vec![
             ("substeps", StateValue::Count(&mut self.substeps)),
             ("particles", StateValue::Count(&mut self.particles)),

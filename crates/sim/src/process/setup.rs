@@ -17,7 +17,7 @@ pub struct Setup<P, F = NoFactors> {
     /// Mask factors of some of the parameters: see [`masked`](super::masked).
     pub factors: F,
     /// Counts since the start.
-    pub counts: Counts,
+    pub counts: ProcessCounts,
     /// Counts of each limiter.
     limiter_counts: Vec<LimiterCount>,
     /// Simulated time of the last tick, in seconds.
@@ -27,7 +27,13 @@ pub struct Setup<P, F = NoFactors> {
 impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
     /// Creates a setup with these parameters and defaults for everything else.
     pub fn with(params: P) -> Self {
-        Self { params, factors: F::default(), counts: Counts::default(), limiter_counts: Vec::new(), elapsed: 0.0 }
+        Self {
+            params,
+            factors: F::default(),
+            counts: ProcessCounts::default(),
+            limiter_counts: Vec::new(),
+            elapsed: 0.0,
+        }
     }
 
     /// Returns the masked parameters; `None` in published mode and if the mask has no effect.
@@ -61,9 +67,9 @@ pub trait AnySetup {
     /// Returns the parameters and mask factors mutably. They may change between ticks.
     fn settings_mut(&mut self) -> [&mut dyn Struct; 2];
     /// Returns the counts since the start.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> ProcessCounts;
     /// Returns the counts mutably, to be restored.
-    fn counts_mut(&mut self) -> &mut Counts;
+    fn counts_mut(&mut self) -> &mut ProcessCounts;
     /// Returns the counts of each limiter; those beyond the end are 0.
     fn limiter_counts(&self) -> &[LimiterCount];
     /// Resets the limiter counts of the last tick.
@@ -85,11 +91,11 @@ impl<P: Struct, F: Struct> AnySetup for Setup<P, F> {
         [&mut self.params, &mut self.factors]
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> ProcessCounts {
         self.counts
     }
 
-    fn counts_mut(&mut self) -> &mut Counts {
+    fn counts_mut(&mut self) -> &mut ProcessCounts {
         &mut self.counts
     }
 
@@ -108,7 +114,7 @@ impl<P: Struct, F: Struct> AnySetup for Setup<P, F> {
 
 /// Counts of a process since the start of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct ProcessCounts {
     /// Particle steps, or sub-steps of a grid scheme.
     pub substeps: u64,
     /// Particles simulated; 0 for a grid scheme.

@@ -34,7 +34,7 @@ use crate::{
     },
     edit,
     params::{Group, GroupMut, Value, collect_parameters},
-    process::{Context, Counts, Process, StepProgress, catalogue, masked::masked_key, saved_state::StateValue},
+    process::{Context, Process, ProcessCounts, StepProgress, catalogue, masked::masked_key, saved_state::StateValue},
 };
 
 /// A process with its switch and the time spent in it.
@@ -188,7 +188,7 @@ impl Simulation {
 
     /// Returns the keys of the processes that are on or have run: the others have no state.
     pub fn processes_with_state(&self) -> Vec<&'static str> {
-        let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
+        let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
         kept.map(Slot::key).collect()
     }
 
@@ -418,7 +418,8 @@ impl Simulation {
 
     /// Returns the geological time since the start, in years, if a process with such a clock is on or has run.
     pub fn years(&self) -> Option<f64> {
-        let mut kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
+        let mut kept =
+            self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
         kept.find_map(|slot| slot.process.capabilities().years)
     }
 

@@ -13,7 +13,7 @@ use crate::io::{
     Error,
     description::Description,
     input::open,
-    raster::{Raster, RasterLayout, ReadConstraints, Samples},
+    raster::{Raster, RasterLayout, ReadConstraints, SampleScale},
 };
 
 /// Maximum length of the header, in bytes.
@@ -102,7 +102,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
             .map(|channel| channel.samples([first_x, last_x]) * channel.bytes())
             .sum()
     };
-    let samples = if chosen.kind == 0 { Samples::Integers([0.0, u32::MAX.into()]) } else { Samples::Floats };
+    let samples = if chosen.kind == 0 { SampleScale::Integers([0.0, u32::MAX.into()]) } else { SampleScale::Floats };
     let besides = (3 * lines * size.0 * 4 * header.channels.len()) as u64;
     let layout = RasterLayout { size, samples, description: Description::default(), band: 1, besides, warnings };
     expected.raster(path, layout, |rows| {

@@ -15,7 +15,7 @@ use crate::{
     io::{Budget, Error},
     model::{
         MOST_SIDE_BY_SIDE,
-        state::{Facts, SimulationState, bounds_of},
+        state::{SimulationState, StateMetadata, bounds_of},
     },
 };
 use thalweg_sim::core::terrain::Layer;
@@ -26,7 +26,7 @@ const MAX_TIMELINE_BYTES: u64 = 256 << 20;
 
 /// State of all simulations side by side.
 #[derive(Clone, Debug)]
-pub struct Keyframe {
+pub struct StoredNode {
     /// Identifier.
     pub id: u64,
     /// Identifier of the keyframe from which it was simulated.
@@ -37,14 +37,14 @@ pub struct Keyframe {
 
 /// Keyframes, parents before children.
 #[derive(Clone, Debug, Default)]
-pub struct Keyframes {
+pub struct StoredTimeline {
     /// All keyframes.
-    pub frames: Vec<Keyframe>,
+    pub frames: Vec<StoredNode>,
     /// Last keyframe on the current branch.
     pub here: Option<u64>,
 }
 
-impl Keyframes {
+impl StoredTimeline {
     /// Returns the size of their maps in a project file, in bytes.
     pub fn bytes(&self) -> u64 {
         let states = self.frames.iter().flat_map(|frame| frame.states.iter());
@@ -63,7 +63,7 @@ struct TimelineFacts {
 struct FrameFacts {
     id: u64,
     parent: Option<u64>,
-    runs: Vec<Facts>,
+    runs: Vec<StateMetadata>,
 }
 
 fn folder(id: u64, run: usize) -> String {
@@ -71,11 +71,11 @@ fn folder(id: u64, run: usize) -> String {
 }
 
 /// Writes keyframes to an archive, if there are any.
-pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyframes) -> Result<(), ZipError> {
+pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &StoredTimeline) -> Result<(), ZipError> {
     if keyframes.frames.is_empty() {
         return Ok(());
     }
-    let frame = |frame: &Keyframe| FrameFacts {
+    let frame = |frame: &StoredNode| FrameFacts {
         id: frame.id,
         parent: frame.parent,
         runs: frame.states.iter().map(|state| state.facts.clone()).collect(),
@@ -99,10 +99,10 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
 ///
 /// # Errors
 /// The keyframes are damaged. The project itself may still be intact.
-pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
+pub fn keyframes(path: &Path) -> Result<StoredTimeline, Error> {
     let (mut archive, _) = Archive::open(path)?;
     if !archive.has("timeline.ron") {
-        return Ok(Keyframes::default());
+        return Ok(StoredTimeline::default());
     }
     let wrong = |what: String| damaged(path, &format!("timeline is damaged ({what})"));
     let text = archive.text("timeline.ron", MAX_TIMELINE_BYTES)?;
@@ -110,7 +110,7 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     if facts.frames.len() > MAX_KEYFRAMES {
         return Err(wrong(format!("{} states", facts.frames.len())));
     }
-    let mut frames: Vec<Keyframe> = Vec::with_capacity(facts.frames.len());
+    let mut frames: Vec<StoredNode> = Vec::with_capacity(facts.frames.len());
     for FrameFacts { id, parent, runs } in facts.frames {
         let earlier = |id: u64| frames.iter().any(|frame| frame.id == id);
         if earlier(id) || parent.is_some_and(|parent| !earlier(parent)) {
@@ -121,17 +121,17 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
         }
         let runs = runs.into_iter().enumerate();
         let states = runs.map(|(index, facts)| state(&mut archive, &folder(id, index), facts, wrong));
-        frames.push(Keyframe { id, parent, states: Arc::new(states.collect::<Result<_, Error>>()?) });
+        frames.push(StoredNode { id, parent, states: Arc::new(states.collect::<Result<_, Error>>()?) });
     }
     let here = facts.here.filter(|here| frames.iter().any(|frame| frame.id == *here));
-    Ok(Keyframes { frames, here })
+    Ok(StoredTimeline { frames, here })
 }
 
 /// Reads the state of a simulation from its metadata and its maps in a folder of the archive.
 fn state(
     archive: &mut Archive<'_>,
     folder: &str,
-    facts: Facts,
+    facts: StateMetadata,
     wrong: impl Fn(String) -> Error,
 ) -> Result<SimulationState, Error> {
     check_size(facts.size).and_then(|()| facts.check()).map_err(&wrong)?;

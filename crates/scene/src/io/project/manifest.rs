@@ -8,7 +8,7 @@ use crate::model::{
     film::{CameraKeyframe, CameraKeyframes},
     origin::{Encoding, Georeference, Options, Origin, RawCells, Tile},
     session::{BYTES_PER_CELL, Session},
-    state::Facts,
+    state::StateMetadata,
 };
 use thalweg_sim::{
     core::terrain::{Layer, Pool},
@@ -96,7 +96,7 @@ pub(super) struct SavedRun {
     origin: SavedOrigin,
     /// Columns and rows of the maps of the initial state.
     pub grids: BTreeMap<String, [usize; 2]>,
-    pub state: Facts,
+    pub state: StateMetadata,
 }
 
 /// Origin of a simulation. Paths are lossily converted to Unicode, as the project contains the files they refer to.
@@ -133,7 +133,7 @@ impl SavedRun {
     }
 
     /// Captures a session in this state, with maps of these sizes for its initial state.
-    pub fn of(session: &Session, state: Facts, grids: BTreeMap<String, [usize; 2]>) -> Self {
+    pub fn of(session: &Session, state: StateMetadata, grids: BTreeMap<String, [usize; 2]>) -> Self {
         let Origin { input, options, maps, seed_offset: seeds_before, edited: _ } = session.origin.clone();
         Self {
             name: session.name.clone(),

@@ -42,7 +42,7 @@ use thalweg_sim::core::{
 };
 
 pub use self::{
-    keyframes::{Keyframe, Keyframes, keyframes},
+    keyframes::{StoredNode, StoredTimeline, keyframes},
     manifest::{Camera, SavedViews, Views},
 };
 
@@ -66,13 +66,13 @@ pub struct Project {
     /// Current camera and bookmarks.
     pub views: Views,
     /// Keyframes of the timeline, if they are to be saved too. [`open()`] leaves them out, see [`keyframes()`].
-    pub timeline: Keyframes,
+    pub timeline: StoredTimeline,
 }
 
 impl Project {
     /// Creates a project without views. The first simulation is active.
     pub fn of(sessions: Vec<Session>) -> Self {
-        Self { sessions, chosen: 0, views: Views::default(), timeline: Keyframes::default() }
+        Self { sessions, chosen: 0, views: Views::default(), timeline: StoredTimeline::default() }
     }
 }
 

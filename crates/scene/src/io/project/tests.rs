@@ -228,7 +228,7 @@ fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
     let mut project = eventful(32);
     let frame = |project: &mut Project, id: u64, parent: Option<u64>| {
         let states = project.sessions.iter_mut().map(SimulationState::capture_packed).collect();
-        project.timeline.frames.push(Keyframe { id, parent, states: Arc::new(states) });
+        project.timeline.frames.push(StoredNode { id, parent, states: Arc::new(states) });
     };
     frame(&mut project, 3, None);
     project.sessions.iter_mut().for_each(|session| (0..4).for_each(|_| session.simulation.tick()));

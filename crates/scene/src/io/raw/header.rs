@@ -11,7 +11,7 @@ use crate::{
         Error,
         description::{Description, number_prefix},
         input,
-        raster::{Raster, ReadConstraints, Samples},
+        raster::{Raster, ReadConstraints, SampleScale},
     },
     model::origin::{Crs, RawCells, RawKind},
 };
@@ -79,7 +79,7 @@ pub fn read_with_header(path: &Path, expected: &ReadConstraints, is_float: bool)
     if cells.row.saturating_mul(rows) > MOST_BYTES || cells.first > MOST_BYTES {
         return Err(Error::input(&beside, "its rows are outside of any file", NEEDED));
     }
-    let samples = header.kind.limits().map_or(Samples::Floats, Samples::Integers);
+    let samples = header.kind.limits().map_or(SampleScale::Floats, SampleScale::Integers);
     cells.raster(path, expected, size, samples, header.description, warnings)
 }
 

@@ -8,7 +8,7 @@ use crate::{
         Error,
         description::Description,
         input::open,
-        raster::{Raster, RasterLayout, ReadConstraints, Samples},
+        raster::{Raster, RasterLayout, ReadConstraints, SampleScale},
     },
     model::origin::{RawCells, RawKind},
 };
@@ -57,7 +57,7 @@ pub fn read_npy(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
         _ => return Err(bad(&format!("an array of {} axes", shape.len()))),
     };
     let map = expected.admit(path, columns, rows)?;
-    let samples = kind.limits().map_or(Samples::Floats, Samples::Integers);
+    let samples = kind.limits().map_or(SampleScale::Floats, SampleScale::Integers);
     let mut warnings = Vec::new();
     let channel = super::channel(path, expected, channels, &mut warnings)?;
     let cells = RawLayout { first: first as u64 + channel * size, ..RawLayout::packed(kind, columns, channels) };

@@ -8,7 +8,7 @@ use crate::{
         Error,
         description::{Affine, Description},
         input::open,
-        raster::{Raster, ReadConstraints, Samples},
+        raster::{Raster, ReadConstraints, SampleScale},
     },
     model::{
         crs::WGS_84,
@@ -40,7 +40,7 @@ pub fn read_hgt(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
     let crs = if affine.is_some() { Crs::Epsg(WGS_84) } else { Crs::Unknown };
     let description = Description { affine, crs, nodata: Some("-32768".to_owned()), ..Description::default() };
     let kind = RawCells { kind: RawKind::Signed(2), big_endian: true };
-    let samples = kind.limits().map_or(Samples::Floats, Samples::Integers);
+    let samples = kind.limits().map_or(SampleScale::Floats, SampleScale::Integers);
     RawLayout::packed(kind, columns, 1).raster(path, expected, size, samples, description, warnings)
 }
 

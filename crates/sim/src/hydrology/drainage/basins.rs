@@ -54,7 +54,7 @@ impl Drainage {
     }
 
     /// Numbers the depressions from 1, and finds that of every end; 0 for one that drains to an outlet.
-    pub(super) fn number_hollows(&mut self) {
+    pub(super) fn number_depressions(&mut self) {
         let Self { border, depression: hollow, outlets, levels, search: Search { ends, hollows, .. }, .. } = self;
         let cells = ROWS * border.width;
         levels.truncate(1);
@@ -85,7 +85,7 @@ impl Drainage {
     }
 
     /// Writes the depression of its end for every cell of these rows.
-    pub(super) fn take_over(&mut self, rows: Range<usize>) {
+    pub(super) fn write_depressions(&mut self, rows: Range<usize>) {
         let Self { border, depression: hollow, search, .. } = self;
         let strips = hollow[rows.start * border.width..rows.end * border.width].par_chunks_mut(ROWS * border.width);
         strips.zip(&search.hollows[rows.start / ROWS..]).for_each(|(cells, hollows)| {

@@ -133,9 +133,9 @@ impl Drainage {
             2 => self.trace_rows(rows),
             3 => {
                 if part == 0 {
-                    self.number_hollows();
+                    self.number_depressions();
                 }
-                self.take_over(rows);
+                self.write_depressions(rows);
             }
             _ if self.levels.len() == 1 => return true,
             4 => self.search.passes.extend(depressions::find_saddles(

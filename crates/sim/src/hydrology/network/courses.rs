@@ -123,13 +123,13 @@ fn blurred(border: Border, map: &Grid) -> Grid {
 }
 
 /// Lines of cells in downstream order, and the line that each cell near one belongs to.
-struct Lines {
+struct StreamLines {
     lines: Vec<Vec<usize>>,
     /// Nearest cell of a line, for each cell that lies beside one.
     owners: Vec<u32>,
 }
 
-impl Lines {
+impl StreamLines {
     /// Traces lines with at least this discharge.
     fn trace(flow: &Flow, least: f32) -> Self {
         let count = flow.passing.len();
@@ -216,7 +216,7 @@ impl RiverNetwork {
         let (border, cell_size) = (Border::of(terrain), f64::from(terrain.cell_size));
         let flow = Flow::new(border, streams);
         let least = params.discharge(f64::from(params.from_cells) * cell_size * cell_size).max(f32::MIN_POSITIVE);
-        let mut cut = Lines::trace(&flow, least).cut();
+        let mut cut = StreamLines::trace(&flow, least).cut();
         cut.sort_by_key(|cells| cells[0]);
         let (drainage, ground) = (Drainage::of(terrain), terrain.ground());
         let begins: BTreeMap<usize, usize> =

@@ -24,7 +24,7 @@ impl RiverTerrain {
             None => {
                 let rivers = RiverRouting::of(&self.terrain, &self.params);
                 let water = Grid::from_values(width, height, rivers.areas.iter().map(|&area| area as f32));
-                let ways: Vec<[f32; 2]> = (0..water.len()).map(|cell| rivers.way(cell)).collect();
+                let ways: Vec<[f32; 2]> = (0..water.len()).map(|cell| rivers.flow_vector(cell)).collect();
                 let part = |axis: usize| {
                     let moves = ways.iter().zip(water.iter()).map(|(way, water)| way[axis] * water);
                     sum_neighbourhoods(&Grid::from_values(width, height, moves), border)
@@ -46,7 +46,7 @@ impl RiverTerrain {
 
 impl RiverRouting<'_> {
     /// Returns the direction from a cell to its receiver, as components to the right and down, of length 1; 0 at an outlet.
-    fn way(&self, cell: usize) -> [f32; 2] {
+    fn flow_vector(&self, cell: usize) -> [f32; 2] {
         let Some(next) = self.drainage.receiver(cell) else { return [0.0; 2] };
         let width = self.border.width;
         let step = |from: usize, to: usize| {

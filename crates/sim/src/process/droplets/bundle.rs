@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{ground::DropletGround, tracks::Tracks};
+use super::{ground::DropletGround, tracks::TrackRecorder};
 use crate::{
     core::terrain::Edge,
     process::ParticleState,
@@ -27,7 +27,7 @@ pub(super) trait Law: Sync {
 pub(super) fn begin(
     ground: &DropletGround<'_>,
     mut droplets: Vec<Droplet>,
-    tracks: Option<&Tracks>,
+    tracks: Option<&TrackRecorder>,
 ) -> SwarmRun<Droplet, Outcome> {
     if let Some(tracks) = tracks {
         let numbers = tracks.numbers(droplets.len());
@@ -41,7 +41,7 @@ pub(super) fn begin(
 pub(super) fn advance(
     law: &impl Law,
     flock: &mut SwarmRun<Droplet, Outcome>,
-    tracks: Option<&Tracks>,
+    tracks: Option<&TrackRecorder>,
     until: Option<Instant>,
 ) -> bool {
     flock.run_until(&Wave { law, tracks }, law.ground().tiling(), until)
@@ -50,7 +50,7 @@ pub(super) fn advance(
 /// The droplets of a wave.
 struct Wave<'a, L> {
     law: &'a L,
-    tracks: Option<&'a Tracks>,
+    tracks: Option<&'a TrackRecorder>,
 }
 
 impl<L: Law> Swarm for Wave<'_, L> {
@@ -301,7 +301,7 @@ impl Bundle {
 
     /// Reflects or wraps droplets that have crossed the edge. Returns the droplets that have left the map.
     #[inline(always)]
-    pub fn keep_on_map(&mut self, (right, bottom): (f32, f32), edge: Edge) -> LaneMask {
+    pub fn apply_border(&mut self, (right, bottom): (f32, f32), edge: Edge) -> LaneMask {
         let mut outside = LaneMask::default();
         for lane in 0..LANES {
             let (x, y) = (self.x.0[lane], self.y.0[lane]);
@@ -313,7 +313,7 @@ impl Bundle {
         }
         let mut left = LaneMask::default();
         for lane in (0..LANES).filter(|&lane| outside.0[lane] != 0) {
-            if !self.bring_back(lane, (right, bottom), edge) {
+            if !self.apply_border_to_lane(lane, (right, bottom), edge) {
                 left.0[lane] = u32::MAX;
             }
         }
@@ -321,7 +321,7 @@ impl Bundle {
     }
 
     /// Reflects or wraps a droplet. Returns `false` if it may leave the map.
-    fn bring_back(&mut self, lane: usize, (right, bottom): (f32, f32), edge: Edge) -> bool {
+    fn apply_border_to_lane(&mut self, lane: usize, (right, bottom): (f32, f32), edge: Edge) -> bool {
         let (x, y) = (&mut self.x.0[lane], &mut self.y.0[lane]);
         // The largest f32 below a side, so that rounding cannot put a droplet outside.
         let inside = |position: f32, side: f32| position.max(0.0).min(side.next_down());

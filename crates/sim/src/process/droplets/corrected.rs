@@ -132,7 +132,7 @@ impl CorrectedLaw<'_> {
         let CorrectedConstants { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
-        // SAFETY: `Bundle::keep_on_map` keeps droplets on the map.
+        // SAFETY: `Bundle::apply_border` keeps droplets on the map.
         let [here, along_x, along_y] = unsafe { ground.sample(bundle.x, bundle.y) };
         let (slope_x, slope_y) = (along_x * all(law.steepness), along_y * all(law.steepness));
         let mut push = all(-law.acceleration) / (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
@@ -159,7 +159,7 @@ impl CorrectedLaw<'_> {
         // A droplet that has ended stays there: its load settles in that cell.
         bundle.x = bundle.runs.select(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
         bundle.y = bundle.runs.select(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
-        let left = bundle.keep_on_map((ground.width as f32, ground.height as f32), self.ground.edge);
+        let left = bundle.apply_border((ground.width as f32, ground.height as f32), self.ground.edge);
         // A droplet that has left samples its old position.
         (bundle.x, bundle.y) = (left.select(from[0], bundle.x), left.select(from[1], bundle.y));
         ground.prepare(bundle.x, bundle.y);

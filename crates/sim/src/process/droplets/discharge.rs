@@ -15,7 +15,7 @@ use crate::{
         terrain::Terrain,
         tiles::{CELLS, SIDE, TileCache, Tiling},
     },
-    process::saved_state::{StateValue, StateValues},
+    process::saved_state::{NamedValues, StateValue},
     simd::{
         cells::{Cells, Pass},
         lanes::{LANES, Lanes, with_eight_lanes},
@@ -226,7 +226,7 @@ impl Discharge {
 
     /// Fills tiles that aren't filled yet.
     #[inline(always)]
-    pub(super) fn come_to(&self, tiles: [u32; LANES]) {
+    pub(super) fn fill_tiles(&self, tiles: [u32; LANES]) {
         let ready = tiles.iter().fold(true, |ready, &tile| ready & self.tracks.is_filled(tile as usize));
         if !ready {
             tiles
@@ -302,12 +302,12 @@ impl Discharge {
     }
 
     /// Returns the state to be saved.
-    pub(super) fn memories(&mut self, terrain: &Terrain) -> StateValues<'_> {
+    pub(super) fn memories(&mut self, terrain: &Terrain) -> NamedValues<'_> {
         self.fit(terrain);
         let Some(maps) = &mut self.maps else { return Vec::new() };
         maps.catch_up();
         let DischargeMaps { grids: [water, along, down], renewals, .. } = maps;
-        let mut kept: StateValues<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
+        let mut kept: NamedValues<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
             .map(|(name, map)| (name, StateValue::Cells(map)))
             .into();
         kept.push(("renewals", StateValue::Count(renewals)));

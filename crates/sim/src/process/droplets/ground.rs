@@ -129,12 +129,12 @@ impl<'a> DropletGround<'a> {
     pub(super) fn prepare(&self, x: Lanes, y: Lanes) {
         // SAFETY: coordinates on the map are small.
         let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
-        self.come_to_tiles(self.places(columns, rows).tiles);
+        self.prepare_tiles(self.places(columns, rows).tiles);
     }
 
     /// Prepares these tiles and those around.
     #[inline(always)]
-    pub(super) fn come_to_tiles(&self, tiles: [u32; LANES]) {
+    pub(super) fn prepare_tiles(&self, tiles: [u32; LANES]) {
         let mut ready = true;
         for lane in 0..LANES {
             ready &= self.tiles.is_surrounded(tiles[lane] as usize);
@@ -411,7 +411,7 @@ impl<'a> DropletGround<'a> {
     }
 
     /// Adds sand to a cell, or removes it. Returns the actual change of the layer.
-    pub(super) fn lay(&mut self, cell: [i32; 2], thickness: f64) -> f64 {
+    pub(super) fn add_sand(&mut self, cell: [i32; 2], thickness: f64) -> f64 {
         let [bedrock, sand, _, surface] = self.layers(cell);
         let old = *sand;
         *sand = (old + thickness as f32).max(0.0);
@@ -653,14 +653,14 @@ impl<'a> DropletGround<'a> {
         let (old_bedrock, old_sand) = (Lanes(bedrock.0), Lanes(sand.0));
         let amount = Lanes([amount; LANES]) * weights;
         let [new_bedrock, new_sand] =
-            self.taken_off(amount, old_bedrock, old_sand, Lanes(erodibility.0), Lanes(surface.0));
+            self.eroded_layers(amount, old_bedrock, old_sand, Lanes(erodibility.0), Lanes(surface.0));
         (bedrock.0, sand.0, surface.0) = (new_bedrock.0, new_sand.0, (new_bedrock + new_sand).0);
         (old_sand - new_sand) + (old_bedrock - new_bedrock)
     }
 
     /// Returns bedrock and sand after erosion by an amount: sand first. Deposition adds sand, up to the ceiling.
     #[inline(always)]
-    fn taken_off<R: Real>(&self, amount: R, bedrock: R, sand: R, erodibility: R, surface: R) -> [R; 2] {
+    fn eroded_layers<R: Real>(&self, amount: R, bedrock: R, sand: R, erodibility: R, surface: R) -> [R; 2] {
         let zero = R::splat(0.0);
         let room = (R::splat(f64::from(self.ceiling)) - surface).max(zero);
         let loose = (-(-amount).max(-sand)).max(-room);
@@ -703,7 +703,7 @@ impl<'a> DropletGround<'a> {
             let solid = ((amount - loose) * *erodibility).min(spare - loose);
             [old_bedrock - solid, old_sand - loose]
         } else {
-            self.taken_off(amount, old_bedrock, old_sand, *erodibility, *surface)
+            self.eroded_layers(amount, old_bedrock, old_sand, *erodibility, *surface)
         };
         (*bedrock, *sand, *surface) = (new_bedrock, new_sand, new_bedrock + new_sand);
         (old_sand - new_sand) + (old_bedrock - new_bedrock)

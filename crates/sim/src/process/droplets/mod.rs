@@ -42,7 +42,7 @@ use self::{
     published_wave::DriveTile,
     rain::{DropletRain, DropletStart, in_waves},
     running_wave::{Runners, RunningWave},
-    tracks::Tracks,
+    tracks::TrackRecorder,
 };
 use super::{
     AnySetup, Capabilities, Context, Footprint, IdleReason, Info, Mode, ParticleState, Particles, Process, Reference,
@@ -57,7 +57,7 @@ use crate::{
         tiles::{CellSet, TileCache, Tiling},
     },
     hydrology::HEAVY_RAIN,
-    process::saved_state::StateValues,
+    process::saved_state::NamedValues,
 };
 
 stages! {
@@ -223,7 +223,7 @@ impl Process for Droplets {
         StepProgress::Done
     }
 
-    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
+    fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
         let mut kept = self.setup.counts.state_values();
         kept.extend(self.discharge.memories(terrain));
         kept
@@ -272,18 +272,18 @@ impl Droplets {
     }
 
     /// Returns recorders for a wave's part of the tick's tracks, or `None` if none of its droplets are tracked.
-    fn new_tracks(&self, wave: usize) -> Option<Tracks> {
+    fn new_tracks(&self, wave: usize) -> Option<TrackRecorder> {
         if self.trajectory.is_some() {
-            return Some(Tracks::of_one());
+            return Some(TrackRecorder::of_one());
         }
         let until = |ran: usize| self.setup.params.tracks as usize * ran / self.droplets_in_tick.max(1);
         let ran = self.droplets_in_tick - self.waiting.len();
         let part = until(ran) - until(ran - wave);
-        (self.watches && part > 0).then(|| Tracks::new(part))
+        (self.watches && part > 0).then(|| TrackRecorder::new(part))
     }
 
     /// Stores the tracks of a wave.
-    fn keep(&mut self, tracks: Tracks) {
+    fn append_tracks(&mut self, tracks: TrackRecorder) {
         match &mut self.trajectory {
             Some(way) => way.extend(tracks.into_trajectories().flatten()),
             None => self.tracks.extend(tracks.into_tracks()),
@@ -363,7 +363,7 @@ impl Droplets {
             }
         }
         if let Some(tracks) = tracks {
-            self.keep(tracks);
+            self.append_tracks(tracks);
         }
     }
 }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::{
     published::{DropletState, DropletStep, facet_normal},
-    tracks::Tracks,
+    tracks::TrackRecorder,
 };
 use crate::{
     core::{
@@ -85,7 +85,7 @@ pub fn begin(
     terrain: &Terrain,
     droplets: Vec<DropletState<f32>>,
     tiles: &mut TileCache<DriveTile>,
-    tracks: Option<&Tracks>,
+    tracks: Option<&TrackRecorder>,
 ) -> SwarmRun<PublishedDroplet, PublishedOutcome> {
     tiles.begin(Tiling::new(terrain.width(), terrain.height()));
     tiles.clear();
@@ -102,7 +102,7 @@ pub fn advance<S>(
     law: &S,
     flock: &mut SwarmRun<PublishedDroplet, PublishedOutcome>,
     tiles: &TileCache<DriveTile>,
-    tracks: Option<&Tracks>,
+    tracks: Option<&TrackRecorder>,
     until: Option<Instant>,
 ) -> bool
 where
@@ -215,7 +215,7 @@ struct PublishedWave<'a, S> {
     /// Highest ground at the start; deposition above it is lost.
     highest: f32,
     law: S,
-    tracks: Option<&'a Tracks>,
+    tracks: Option<&'a TrackRecorder>,
 }
 
 impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {

@@ -303,7 +303,7 @@ fn plain(seed: u64) -> Terrain {
 }
 
 /// Returns the path of most discharge from a cell of the map to an end: columns and rows, starting at the end.
-fn way_of_the_water(water: &Grid, from: [usize; 2], ends: impl Fn([isize; 2]) -> bool) -> Vec<[f64; 2]> {
+fn trace_discharge(water: &Grid, from: [usize; 2], ends: impl Fn([isize; 2]) -> bool) -> Vec<[f64; 2]> {
     let most = water.iter().copied().fold(0.0, f32::max);
     let mut cost = vec![f32::INFINITY; water.len()];
     let (mut before, mut queue) = (vec![usize::MAX; water.len()], BTreeSet::new());
@@ -365,7 +365,7 @@ fn a_river_on_a_plain_begins_to_meander() {
     for _ in 0..5 {
         (0..200).for_each(|_| simulation.tick());
         let water = simulation.quantity(Quantity::StreamDischarge);
-        let way = way_of_the_water(&water, [15, 128], |[x, _]| x > 508);
+        let way = trace_discharge(&water, [15, 128], |[x, _]| x > 508);
         // One channel carries most of the water: the discharge through a column within three rows of the path.
         let spring = 5.0 / HEAVY_RAIN as f32;
         let crossing = |column: usize| {

@@ -16,7 +16,7 @@ use super::{
     published::{CapacityLaw, DropletState, MassTransfer},
     published_wave::{self, DriveTile, PublishedDroplet, PublishedOutcome},
     streams::{StreamLaw, Streams},
-    tracks::Tracks,
+    tracks::TrackRecorder,
 };
 use crate::{
     core::{terrain::Terrain, tiles::TileCache},
@@ -34,7 +34,7 @@ pub(super) struct RunningWave {
     /// Upper limit of deposition, in metres.
     pub(super) highest: f32,
     /// Tracks of the watched droplets.
-    pub(super) tracks: Option<Tracks>,
+    pub(super) tracks: Option<TrackRecorder>,
     /// The droplets.
     pub(super) runners: Runners,
 }
@@ -42,7 +42,7 @@ pub(super) struct RunningWave {
 /// Droplets of a wave, and the tiles that they have visited.
 pub(super) enum Runners {
     /// Streams and the corrected form of the other laws, with the mask if it has an effect.
-    OnCopies { laws: Box<DropletLaws>, mask: Option<Mask>, copies: Copies, flock: SwarmRun<Droplet, Outcome> },
+    OnCopies { laws: Box<WaveLaws>, mask: Option<Mask>, copies: Copies, flock: SwarmRun<Droplet, Outcome> },
     /// The published form of the other laws.
     Published { law: PublishedLaw, tiles: TileCache<DriveTile>, flock: SwarmRun<PublishedDroplet, PublishedOutcome> },
 }
@@ -65,7 +65,7 @@ impl Clone for Runners {
 
 /// Constants of a law without and with the mask.
 #[derive(Clone, Copy)]
-pub(super) enum DropletLaws {
+pub(super) enum WaveLaws {
     Streams([StreamLaw; 2]),
     Corrected([Constants; 2]),
 }
@@ -90,15 +90,15 @@ impl RunningWave {
         (params, land): (&Params, f32),
         masked: Option<MaskedParams<Params>>,
         (mut copies, peak): (Copies, f32),
-        tracks: Option<Tracks>,
+        tracks: Option<TrackRecorder>,
     ) -> Self {
         // Sediment from springs may raise the land slightly in each wave.
         let supplied: f64 = starts.iter().map(|start| f64::from(start.load)).sum();
         let highest = peak + if supplied > 0.0 { terrain.cell_size } else { 0.0 };
         let both = [params, masked.as_ref().map_or(params, |masked| &masked.params)];
         let laws = match params.law {
-            DropletLaw::Streams => DropletLaws::Streams(both.map(|params| StreamLaw::new(params, terrain, land))),
-            _ => DropletLaws::Corrected(both.map(|params| Constants::new(params, terrain))),
+            DropletLaw::Streams => WaveLaws::Streams(both.map(|params| StreamLaw::new(params, terrain, land))),
+            _ => WaveLaws::Corrected(both.map(|params| Constants::new(params, terrain))),
         };
         copies.begin(terrain);
         let droplets = starts.iter().map(|start| start.droplet(Self::volume(params))).collect();
@@ -114,7 +114,7 @@ impl RunningWave {
         starts: &[DropletStart],
         (params, longest): (&Params, f32),
         (mut tiles, highest): (TileCache<DriveTile>, f32),
-        tracks: Option<Tracks>,
+        tracks: Option<TrackRecorder>,
     ) -> Self {
         let law = match params.law {
             DropletLaw::Capacity => PublishedLaw::Capacity(CapacityLaw::new(params, terrain.cell_size)),
@@ -148,10 +148,10 @@ impl RunningWave {
             Runners::OnCopies { laws, mask, copies, flock } => {
                 let (ground, mask) = (DropletGround::new(terrain, copies, highest), mask.as_ref());
                 match **laws {
-                    DropletLaws::Streams(laws) => {
+                    WaveLaws::Streams(laws) => {
                         bundle::advance(&Streams::new(&ground, discharge, laws, mask), flock, tracks, until)
                     }
-                    DropletLaws::Corrected(laws) => {
+                    WaveLaws::Corrected(laws) => {
                         bundle::advance(&CorrectedLaw::new(&ground, laws, mask), flock, tracks, until)
                     }
                 }

@@ -44,7 +44,7 @@ pub(super) fn settle(ground: &mut DropletGround<'_>, droplets: &[Droplet], highe
             load -= fill_up(ground, &mut window, highest, load);
             reach *= 2;
         }
-        load -= own.map_or(0.0, |own| ground.lay(own, load));
+        load -= own.map_or(0.0, |own| ground.add_sand(own, load));
         rest = load;
     }
     all - rest
@@ -115,7 +115,7 @@ fn fill_up(ground: &mut DropletGround<'_>, cells: &mut [CellHeight], most: f32, 
     cells
         .iter()
         .take_while(|(height, _)| *height < level)
-        .map(|&(height, cell)| ground.lay(cell, f64::from(level) - f64::from(height)))
+        .map(|&(height, cell)| ground.add_sand(cell, f64::from(level) - f64::from(height)))
         .sum()
 }
 
@@ -139,7 +139,7 @@ impl Fan {
 /// Adds sand to a cell, but not above the ceiling. Returns the actual change of the layer.
 fn add_below(ground: &mut DropletGround<'_>, cell: [i32; 2], thickness: f64, ceiling: f32) -> f64 {
     let headroom = f64::from(ceiling - ground.height_of(cell));
-    if headroom > 0.0 { ground.lay(cell, thickness.min(headroom)) } else { 0.0 }
+    if headroom > 0.0 { ground.add_sand(cell, thickness.min(headroom)) } else { 0.0 }
 }
 
 /// Deposits a load as a fan that thins out towards its margin, wide enough to be low. Returns the deposited volume.

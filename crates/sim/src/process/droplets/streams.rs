@@ -254,10 +254,10 @@ impl Streams<'_> {
         let (law, ground) = (&self.law, self.ground);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
-        // SAFETY: `Bundle::keep_on_map` keeps droplets on the map.
+        // SAFETY: `Bundle::apply_border` keeps droplets on the map.
         let (columns, rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
         let places = ground.places(columns, rows);
-        self.discharge.come_to(places.tiles);
+        self.discharge.fill_tiles(places.tiles);
         // SAFETY: droplets have prepared these cells.
         let [here, west, east, north, south] = unsafe { ground.around(columns, rows) };
         let (mut water, mut along, mut down) = (zero, zero, zero);
@@ -325,13 +325,13 @@ impl Streams<'_> {
         (bundle.vx, bundle.vy) = (vx, vy);
         bundle.x = goes.select(bundle.x + vx, bundle.x);
         bundle.y = goes.select(bundle.y + vy, bundle.y);
-        let beyond = bundle.keep_on_map((ground.width as f32, ground.height as f32), ground.edge);
+        let beyond = bundle.apply_border((ground.width as f32, ground.height as f32), ground.edge);
         left = left.or(beyond.and(bundle.runs));
         (bundle.x, bundle.y) = (left.select(from[0], bundle.x), left.select(from[1], bundle.y));
         // SAFETY: as above.
         let (new_columns, new_rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
         let new_places = ground.places(new_columns, new_rows);
-        ground.come_to_tiles(new_places.tiles);
+        ground.prepare_tiles(new_places.tiles);
         for lane in 0..LANES {
             prefetch(self.discharge.cell(new_places.at(lane)));
         }

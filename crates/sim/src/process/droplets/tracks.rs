@@ -11,12 +11,12 @@ use crate::{
 const LONGEST: usize = 2000;
 
 /// Tracks that grow while droplets run. Watched droplets have a number from 1; 0 is not watched.
-pub struct Tracks {
+pub struct TrackRecorder {
     ways: Vec<Mutex<Vec<ParticleState>>>,
     longest: usize,
 }
 
-impl Clone for Tracks {
+impl Clone for TrackRecorder {
     fn clone(&self) -> Self {
         let copied =
             |way: &Mutex<Vec<ParticleState>>| Mutex::new(way.lock().map(|way| way.clone()).unwrap_or_default());
@@ -24,7 +24,7 @@ impl Clone for Tracks {
     }
 }
 
-impl Tracks {
+impl TrackRecorder {
     /// Returns empty tracks for the droplets 1 to `count`.
     pub fn new(count: usize) -> Self {
         Self { ways: (0..count).map(|_| Mutex::default()).collect(), longest: LONGEST }

@@ -32,7 +32,7 @@ mod tests;
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 pub use self::params::{CRITICAL_SLOPE, DIFFUSIVITY, ERODIBILITY, Factors, Params, YEARS_PER_TICK};
-use self::{pieces::FlowPieces, solve::FluvialSolver};
+use self::{pieces::PieceBatches, solve::FluvialSolver};
 use super::{
     AnySetup, Capabilities, Context, Footprint, Info, Mode, Process, Reference, Setup, StepProgress,
     explain::Explanation, stage::stages,
@@ -48,7 +48,7 @@ use crate::{
     hydrology::drainage::{Diagonal, Drainage},
     process::{
         masked::{MaskedCoefficients, MaskedParams},
-        saved_state::{StateValue, StateValues},
+        saved_state::{NamedValues, StateValue},
     },
 };
 
@@ -86,12 +86,12 @@ const PART: usize = 1 << 18;
 
 /// Working state of a tick. Its buffers are reused from tick to tick.
 #[derive(Clone)]
-struct Work {
+struct FluvialBuffers {
     drainage: Drainage,
     /// Height of the uplifted ground and its change since, in metres.
     ground: Vec<f32>,
     change: Vec<f32>,
-    pieces: FlowPieces,
+    pieces: PieceBatches,
     /// Parameters at the start of the tick, their masked values, and precomputed powers of areas.
     params: Params,
     masked: Option<Arc<MaskedParams<Params>>>,
@@ -111,7 +111,7 @@ pub struct Fluvial {
     sea: f64,
     owed: f64,
     areas: Option<Grid>,
-    work: Option<Work>,
+    work: Option<FluvialBuffers>,
 }
 
 impl Default for Fluvial {
@@ -157,19 +157,19 @@ fn parts(lines: usize, length: usize, whole: usize) -> impl Iterator<Item = Rang
 }
 
 impl Fluvial {
-    fn work(&mut self, terrain: &Terrain) -> &mut Work {
+    fn work(&mut self, terrain: &Terrain) -> &mut FluvialBuffers {
         let border = Border::of(terrain);
-        let fits = |work: &Work| {
+        let fits = |work: &FluvialBuffers| {
             let known = work.drainage.border();
             (known.width, known.height, known.edge) == (border.width, border.height, border.edge)
         };
         self.work.take_if(|work| !fits(work));
         let count = border.width * border.height;
-        self.work.get_or_insert_with(|| Work {
+        self.work.get_or_insert_with(|| FluvialBuffers {
             drainage: Drainage::new(border),
             ground: vec![0.0; count],
             change: vec![0.0; count],
-            pieces: FlowPieces::default(),
+            pieces: PieceBatches::default(),
             params: Params::default(),
             masked: None,
             powers: Vec::new(),
@@ -225,7 +225,7 @@ impl Process for Fluvial {
             work.powers = solve::powers(&work.params, area, work.ground.len());
             (work.part, work.left) = (0, 0.0);
         }
-        let Work { drainage, ground, change, pieces, params, masked, powers, part, left } = work;
+        let FluvialBuffers { drainage, ground, change, pieces, params, masked, powers, part, left } = work;
         let numbers = FluvialCoefficients::new(params, masked.as_deref(), terrain.width());
         let time = f64::from(params.years_per_tick);
         match stage {
@@ -308,7 +308,7 @@ impl Process for Fluvial {
         StepProgress::Done
     }
 
-    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
+    fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
         self.areas(terrain);
         let Self { setup, years, sea, owed, areas, .. } = self;
         let mut memories = setup.counts.state_values();

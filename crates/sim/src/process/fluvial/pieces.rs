@@ -89,7 +89,7 @@ enum SweepPhase {
 
 /// All pieces, and the progress of the work on them.
 #[derive(Clone, Default)]
-pub(super) struct FlowPieces {
+pub(super) struct PieceBatches {
     pieces: Vec<FlowPiece>,
     /// Roots of future pieces.
     roots: VecDeque<Root>,
@@ -119,7 +119,7 @@ impl<'a> DisjointMap<'a> {
     }
 }
 
-impl FlowPieces {
+impl PieceBatches {
     /// Restarts with the trees of these outlets.
     pub(super) fn begin(&mut self, outlets: &[u32]) {
         let root = |&cell: &u32| Root { cell, below: None, base: None, gift: Contribution::default() };

@@ -19,7 +19,7 @@ use crate::{
 const COVER: f32 = 1e-3;
 
 /// Water surface and ground.
-struct Levels<'a, 'layers> {
+struct RunoffLevels<'a, 'layers> {
     strip: &'a Strip<'layers, 4>,
     start: &'a [f32],
 }
@@ -40,7 +40,7 @@ const BEDROCK: usize = 0;
 const SAND: usize = 1;
 const WATER: usize = 2;
 
-impl RowQuantities<2> for Levels<'_, '_> {
+impl RowQuantities<2> for RunoffLevels<'_, '_> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [level, ground]: [&mut [f32]; 2]) {
         let width = level.len();
@@ -275,7 +275,7 @@ impl RunoffPass<'_> {
             sums: RunoffSums::default(),
         };
         for y in own.start - 2..own.end {
-            window.fill_to::<V>(y + 2, &Levels { strip: &strip, start });
+            window.fill_to::<V>(y + 2, &RunoffLevels { strip: &strip, start });
             numbers.next(y + 1);
             if near.contains(&(y + 1)) {
                 let softness = &softness[border.on_map(y + 1) * border.width..][..border.width];

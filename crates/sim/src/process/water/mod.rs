@@ -25,8 +25,9 @@ pub use self::{
     params::{Capacity, Factors, Params},
 };
 use super::{
-    AnySetup, Capabilities, Context, Counts, Footprint, IdleReason, Info, Mode, Process, ProgressCallback, Reference,
-    Setup, SteadyState, SteadyWater, StepProgress, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
+    AnySetup, Capabilities, Context, Footprint, IdleReason, Info, Mode, Process, ProcessCounts, ProgressCallback,
+    Reference, Setup, SteadyState, SteadyWater, StepProgress, VectorMap, explain::Explanation, limiter::Limiter,
+    stage::stages,
 };
 use crate::{
     core::{
@@ -37,7 +38,7 @@ use crate::{
     },
     process::{
         masked::{Mask, MaskedParams, lerp},
-        saved_state::StateValues,
+        saved_state::NamedValues,
     },
     simd::{cells::Cells, stencil::RowAccumulator},
 };
@@ -330,7 +331,7 @@ impl Process for Water {
         let terrain = &mut *context.terrain;
         match Stage::at(stage) {
             Stage::Rain => {
-                if self.setup.params.filled && self.setup.counts == Counts::default() {
+                if self.setup.params.filled && self.setup.counts == ProcessCounts::default() {
                     // Without a steady state, the process starts from the existing water.
                     if let Ok((water, depths, _)) = self.steady_state(terrain, context.tick, &|_| true) {
                         let before = terrain.water_volume();
@@ -413,10 +414,10 @@ impl Process for Water {
         }
     }
 
-    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
+    fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
         let mut kept = self.setup.counts.state_values();
         kept.extend(match self.setup.params.mode {
-            Mode::Corrected => self.flow.faces(terrain).memories(),
+            Mode::Corrected => self.flow.faces(terrain).saved_values(),
             Mode::Published => self.flow.pipes(terrain).memories(),
         });
         kept

@@ -44,7 +44,7 @@ use crate::{
     },
     process::{
         masked::factors,
-        saved_state::{StateValue, StateValues},
+        saved_state::{NamedValues, StateValue},
     },
 };
 
@@ -228,7 +228,7 @@ impl Process for Wind {
         progress
     }
 
-    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
+    fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
         let mut kept = self.setup.counts.state_values();
         kept.push(("owed", StateValue::Number(&mut self.owed)));
         let [x, y] = &mut self.remainder;

@@ -197,7 +197,7 @@ struct StandingWater {
 
 impl StandingWater {
     /// Returns the fraction of the discharge that does not spill.
-    fn kept(&self) -> f64 {
+    fn retained_fraction(&self) -> f64 {
         1.0 - f64::from(self.spills.iter().sum::<f32>())
     }
 }
@@ -258,14 +258,14 @@ impl<'a> BalanceState<'a> {
                         let (from, face) = (&ways.places[next], face ^ 1);
                         if from.leaves(face) {
                             let flow = if next < block.end { &own[next - block.start] } else { &done[next - end] };
-                            comes += flow.discharge * f64::from(from.parts[face]) * standing[next].kept();
+                            comes += flow.discharge * f64::from(from.parts[face]) * standing[next].retained_fraction();
                         }
                     }
                     let depth = water.level - f64::from(place.ground);
                     let evaporates = land.local(place.cell as usize, |params| params.evaporation_rate) * depth * area;
                     let flow = &mut own[at - block.start];
                     flow.discharge = (comes - evaporates).max(0.0);
-                    let passes = flow.discharge / size * water.kept();
+                    let passes = flow.discharge / size * water.retained_fraction();
                     for face in land.faces(place, &ways.places, |next| standing[next].level) {
                         let passes = passes * f64::from(place.parts[face.number]);
                         let old = &mut flow.momentum[face.number];
@@ -360,7 +360,8 @@ impl<'a> BalanceState<'a> {
             let at = [place.cell as usize % terrain.width(), place.cell as usize / terrain.width()];
             let flux = flow.discharge / size;
             for face in 0..4 {
-                let share = f64::from(place.parts[face]) * standing.kept() + f64::from(standing.spills[face]);
+                let share =
+                    f64::from(place.parts[face]) * standing.retained_fraction() + f64::from(standing.spills[face]);
                 if share > 0.0 {
                     fluxes.add_outflow(at, face, (flux * share) as f32);
                 }

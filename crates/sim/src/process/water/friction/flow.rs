@@ -42,12 +42,12 @@ const SPEED: usize = 1;
 
 /// Ground and level of the cells on both sides of a row of faces.
 #[derive(Clone, Copy)]
-pub(super) struct Sides<'a> {
+pub(super) struct FaceSides<'a> {
     pub ground: [&'a [f32]; 2],
     pub level: [&'a [f32]; 2],
 }
 
-impl Sides<'_> {
+impl FaceSides<'_> {
     /// Returns the depth of the fluid at the faces from `x` on, and its velocity there for this flux.
     #[inline(always)]
     pub fn depth_and_speed<V: Cells>(&self, x: usize, flux: V) -> (V, V) {
@@ -73,7 +73,7 @@ struct SpeedRow<'a> {
     fastest: f32,
     gravity: f32,
     flux: &'a [f32],
-    sides: Sides<'a>,
+    sides: FaceSides<'a>,
     out: [&'a mut [f32]; 2],
     wave: &'a mut [f32; MAX_LANES],
 }
@@ -219,7 +219,7 @@ impl FluxRows {
             spans.clear_others(out[1]);
             spans.run::<V>(
                 faces,
-                SpeedRow { fastest, gravity, flux, sides: Sides { ground, level }, out, wave: &mut self.wave },
+                SpeedRow { fastest, gravity, flux, sides: FaceSides { ground, level }, out, wave: &mut self.wave },
             );
             self.old_x.close_faces(edge);
         }
@@ -238,7 +238,7 @@ impl FluxRows {
             spans.clear_others(out[1]);
             spans.run::<V>(
                 width,
-                SpeedRow { fastest, gravity, flux, sides: Sides { ground, level }, out, wave: &mut self.wave },
+                SpeedRow { fastest, gravity, flux, sides: FaceSides { ground, level }, out, wave: &mut self.wave },
             );
             self.old_y.close(if edge == Edge::Wrap { edge } else { Edge::Wall }, [[0.0; 2]; 2]);
         }

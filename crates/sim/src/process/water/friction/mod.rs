@@ -30,7 +30,7 @@ pub(super) use self::{
     transport::{concentration, energy_slope},
 };
 use self::{
-    flow::{FlowCoefficients, FluxRows, Sides, wave},
+    flow::{FaceSides, FlowCoefficients, FluxRows, wave},
     fluid::Fluid,
     transport::{BedCoefficients, FluidTransport},
 };
@@ -46,7 +46,7 @@ use crate::{
     },
     process::{
         masked::{CoefficientRows, CoefficientWindow, MaskedCoefficients, MaskedParams},
-        saved_state::{StateValue, StateValues},
+        saved_state::{NamedValues, StateValue},
     },
     simd::{
         cells::{Cells, MAX_LANES, Pass, RowKernel, over_row, with_vector_unit},
@@ -78,7 +78,7 @@ pub(super) struct FaceFluxes {
 pub(super) const MARGIN: usize = 3;
 
 impl FaceFluxes {
-    pub(super) fn memories(&mut self) -> StateValues<'_> {
+    pub(super) fn saved_values(&mut self) -> NamedValues<'_> {
         vec![
             ("flow x", StateValue::Cells(&mut self.x)),
             ("flow y", StateValue::Cells(&mut self.y)),
@@ -164,7 +164,7 @@ impl FaceFluxes {
         let (height, gravity, suspended_fraction) = (self.size.1, params.gravity, params.suspended_fraction());
         let waves = |part: usize| {
             let rows = part * ROWS..((part + 1) * ROWS).min(height);
-            with_vector_unit(Waves { terrain, faces: self, gravity, suspended_fraction, rows })
+            with_vector_unit(FastestWave { terrain, faces: self, gravity, suspended_fraction, rows })
         };
         (0..height.div_ceil(ROWS)).into_par_iter().map(waves).reduce(|| 0.0, f32::max)
     }
@@ -255,7 +255,7 @@ impl RowKernel for FlowDepthRow<'_> {
 struct WaveRow<'a> {
     gravity: f32,
     flux: &'a [f32],
-    sides: Sides<'a>,
+    sides: FaceSides<'a>,
     most: &'a mut [f32; MAX_LANES],
 }
 
@@ -286,7 +286,7 @@ impl RowKernel for FlowLevelRow<'_> {
 }
 
 /// Speed of the fastest wave across the faces between the cells of some rows, and between these and the next row.
-struct Waves<'a> {
+struct FastestWave<'a> {
     terrain: &'a Terrain,
     faces: &'a FaceFluxes,
     gravity: f32,
@@ -294,7 +294,7 @@ struct Waves<'a> {
     rows: Range<usize>,
 }
 
-impl Pass for Waves<'_> {
+impl Pass for FastestWave<'_> {
     type Output = f32;
 
     #[inline(always)]
@@ -313,12 +313,12 @@ impl Pass for Waves<'_> {
             let [[ground_above, level_above], [ground, level]] = &lines;
             if y > rows.start {
                 let flux = &faces.y[cells];
-                let sides = Sides { ground: [ground_above, ground], level: [level_above, level] };
+                let sides = FaceSides { ground: [ground_above, ground], level: [level_above, level] };
                 over_row::<V>(width, WaveRow { gravity, flux, sides, most: &mut most });
             }
             if y < rows.end && width > 1 {
                 let flux = &faces.x[y * (width + 1) + 1..][..width - 1];
-                let sides = Sides { ground: [ground, &ground[1..]], level: [level, &level[1..]] };
+                let sides = FaceSides { ground: [ground, &ground[1..]], level: [level, &level[1..]] };
                 over_row::<V>(width - 1, WaveRow { gravity, flux, sides, most: &mut most });
             }
         }

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     core::{aligned::AlignedArray, border::Border, grid::Grid, terrain::Terrain},
-    process::saved_state::{StateValue, StateValues},
+    process::saved_state::{NamedValues, StateValue},
     simd::{
         cells::{Cells, Pass, over_row, with_vector_unit},
         stencil::{RowAccumulator, StencilWindow, sides},
@@ -56,7 +56,7 @@ const BELOW: usize = 3;
 const MARGIN: usize = 3;
 
 impl Pipes {
-    pub(super) fn memories(&mut self) -> StateValues<'_> {
+    pub(super) fn memories(&mut self) -> NamedValues<'_> {
         let names = ["flux left", "flux right", "flux above", "flux below"];
         names.into_iter().zip(&mut self.flux).map(|(name, flux)| (name, StateValue::Cells(flux))).collect()
     }
