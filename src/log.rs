@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_names_version_and_fault() {
+    fn crash_report_names_version_and_fault() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = write_report(&folder.path().join("log"), "the fault").expect("it is writable");
         let text = fs::read_to_string(path).expect("it is text");

@@ -99,7 +99,7 @@ fn refuses(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn a_real_map_is_eroded_and_its_results_come_back() {
+fn real_map_is_eroded_and_outputs_read_back() {
     let folder = folder();
     let run = |out: &str, threads: &str| {
         let map = data("jacksboro.png");
@@ -149,7 +149,7 @@ fn variants() -> Vec<(&'static str, Vec<String>)> {
 }
 
 #[test]
-fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
+fn every_process_is_bit_identical_across_vector_units() {
     let folder = folder();
     let names: Vec<&str> =
         VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_supported()).map(|(_, name)| name).collect();
@@ -176,7 +176,7 @@ fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
 }
 
 #[test]
-fn a_vector_unit_that_there_is_not_is_refused_in_one_sentence() {
+fn unavailable_vector_unit_is_rejected() {
     let folder = folder();
     let missing = VectorUnit::ALL.into_iter().filter(|(unit, _)| !unit.is_supported()).map(|(_, name)| name);
     for name in ["", "sse", "AVX2"].into_iter().chain(missing) {
@@ -191,7 +191,7 @@ fn a_vector_unit_that_there_is_not_is_refused_in_one_sentence() {
 }
 
 #[test]
-fn bad_arguments_are_refused_in_one_sentence() {
+fn invalid_arguments_are_rejected_in_one_sentence() {
     refuses(&["build", "alpine-valley", "--set", "droplets.frictoin=0.1"], &["droplets.frictoin", "droplets.friction"]);
     refuses(&["build", "alpine-valley", "--set", "droplets.friction=7"], &["droplets.friction", "0.001", "0.5"]);
     refuses(&["build", "alpine-valley", "--set", "droplets.friction"], &["group.param=VALUE"]);
@@ -214,7 +214,7 @@ fn bad_arguments_are_refused_in_one_sentence() {
 }
 
 #[test]
-fn bad_maps_are_refused_in_one_sentence() {
+fn invalid_maps_are_rejected_in_one_sentence() {
     let folder = folder();
     let put = |name: &str, bytes: &[u8]| put(&folder, name, bytes);
     let picture = fs::read(data("jacksboro.png")).expect("test data");
@@ -240,7 +240,7 @@ fn scene(rest: &str) -> String {
 
 /// Small files with large demands: each is rejected before the memory is allocated, or needs little of it.
 #[test]
-fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
+fn oversized_inputs_fail_within_the_memory_limit() {
     let folder = folder();
     let put = |name: &str, text: &str| put(&folder, name, text);
     let tiles: String = (0..10).map(|tile| format!("(title: \"{tile}\"),")).collect();
@@ -267,7 +267,7 @@ fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_system_without_memory_is_told_of_in_a_sentence() {
+fn out_of_memory_is_reported_in_one_sentence() {
     let folder = folder();
     // The shell limits the address space to 800 MB, unknown to the program.
     let run = format!(
@@ -281,7 +281,7 @@ fn a_system_without_memory_is_told_of_in_a_sentence() {
 }
 
 #[test]
-fn numbers_that_cannot_be_carried_are_refused_in_one_sentence() {
+fn out_of_range_values_are_rejected_in_one_sentence() {
     let words = ["--cell-size is 1e30", "must be between 0.001 and 1000000 m"];
     refuses(&["build", "round-hill", "--cell-size", "1e30"], &words);
     refuses(&["build", "round-hill", "--max-height", "1e30"], &["--max-height is 1e30", "a height must be between"]);
@@ -296,7 +296,7 @@ fn numbers_that_cannot_be_carried_are_refused_in_one_sentence() {
 }
 
 #[test]
-fn an_output_folder_that_is_a_file_is_refused_and_kept() {
+fn output_path_that_is_a_file_is_rejected_and_kept() {
     let folder = folder();
     fs::write(folder.path().join("out"), "a file").expect("writable");
     for out in ["out", "out/deeper"] {
@@ -325,7 +325,7 @@ fn interrupted(arguments: &[&str], seconds: u64, folder: &Path) -> Output {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_stops_a_run_and_leaves_no_file_and_ends_a_soak_with_its_report() {
+fn ctrl_c_leaves_no_files_and_ends_soak_with_report() {
     let folder = folder();
     let run = ["build", "round-hill", "--enable", "droplets", "--ticks", "1000000", "--out", "out"];
     interrupted(&run, 2, folder.path());
@@ -398,7 +398,7 @@ fn lists_are_complete_and_machine_readable() {
 }
 
 #[test]
-fn the_examples_do_what_they_say() {
+fn examples_run_and_print_expected_output() {
     let folder = folder();
     // Built by `cargo test`.
     let place = Path::new(env!("CARGO_BIN_EXE_thalweg")).with_file_name("examples");
@@ -435,7 +435,7 @@ fn document(name: &str) -> String {
 }
 
 #[test]
-fn the_documents_name_every_process_and_every_scene() {
+fn documentation_lists_every_process_and_scene() {
     let mut table = "| key | title | what it does | laws | source |\n|---|---|---|---|---|\n".to_owned();
     for process in catalogue() {
         let info = process.info();
@@ -453,7 +453,7 @@ fn the_documents_name_every_process_and_every_scene() {
 }
 
 #[test]
-fn what_the_documents_link_to_is_there() {
+fn documentation_links_resolve() {
     let mut seen = 0;
     let documents = "README.md CONTRIBUTING.md docs/window.md docs/command-line.md docs/gallery.md docs/processes.md \
                      docs/films.md docs/sweeps.md docs/presenting.md docs/lessons.md";
@@ -476,7 +476,7 @@ fn what_the_documents_link_to_is_there() {
 }
 
 #[test]
-fn a_playlist_is_written_checked_and_refused_in_one_sentence() {
+fn playlist_is_saved_checked_and_validated() {
     let folder = folder();
     succeeds(&[], &["present", "round-hill", "wadi", "--save", "list.ron"], folder.path());
     let listed = succeeds(&[], &["present", "list.ron", "--check"], folder.path());
@@ -495,7 +495,7 @@ fn a_playlist_is_written_checked_and_refused_in_one_sentence() {
 }
 
 #[test]
-fn runs_side_by_side_write_their_own_files_and_one_report() {
+fn simulations_side_by_side_write_own_files_and_one_report() {
     let folder = folder();
     let arguments = ["build", "ten-seeds", "--ticks", "1", "--size", "32", "--seed", "5", "--save", "height.r32"];
     succeeds(&[], &[&arguments[..], &["--out", "out"]].concat(), folder.path());
@@ -514,7 +514,7 @@ fn runs_side_by_side_write_their_own_files_and_one_report() {
 }
 
 #[test]
-fn a_soak_reports_ledger_memory_and_times_and_whether_it_drew() {
+fn soak_reports_ledger_memory_and_times() {
     let folder = folder();
     // With the installed graphics driver, if any, and with none.
     let none = [("VK_DRIVER_FILES", "none.json"), ("VK_ICD_FILENAMES", "none.json")];
@@ -539,7 +539,7 @@ fn a_soak_reports_ledger_memory_and_times_and_whether_it_drew() {
 }
 
 #[test]
-fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
+fn built_in_real_map_matches_its_source_file() {
     let folder = folder();
     let map = data("jacksboro.png");
     for (out, input) in [("file", &*map), ("scene", "jacksboro-fault")] {
@@ -550,7 +550,7 @@ fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
 }
 
 #[test]
-fn a_grown_range_measures_as_real_land_and_noise_does_not() {
+fn grown_range_is_realistic_and_noise_is_not() {
     let folder = folder();
     let run = |arguments: &[&str]| succeeds(&[], arguments, folder.path());
     // At the resolution for which the ranges of real mountains are stated.
@@ -578,7 +578,7 @@ fn a_grown_range_measures_as_real_land_and_noise_does_not() {
 /// Pillow, tifffile, OpenImageIO and rasterio read the results, with identical heights and rivers at the same georeferenced
 /// positions.
 #[test]
-fn programs_of_others_read_the_results() {
+fn other_programs_read_the_outputs() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers.py");
     let has_readers = |python: &&str| {
         let found = Command::new(python).args(["-c", "import numpy, OpenImageIO, rasterio, tifffile, PIL"]).output();
@@ -644,7 +644,7 @@ const PLAN: &str = "(input: \"round-hill\", size: 48, ticks: 12, enabled: [\"dro
     \"droplets.per_tick\": Range(from: 100, to: 400, count: 3, ratios: true), \"seed\": List([\"3\", \"4\"])})";
 
 #[test]
-fn a_sweep_goes_on_where_it_stopped_and_each_of_its_runs_is_what_a_build_gives() {
+fn sweep_resumes_and_its_runs_match_build() {
     let folder = folder();
     let plan = put(&folder, "plan.ron", PLAN);
     let sweep = |more: &[&str]| {
@@ -685,7 +685,7 @@ fn a_sweep_goes_on_where_it_stopped_and_each_of_its_runs_is_what_a_build_gives()
 }
 
 #[test]
-fn a_film_of_a_project_follows_the_keys_that_are_saved_with_it() {
+fn film_follows_camera_keyframes_of_project() {
     if graphics::find_adapter().is_err() {
         skipped("there is no graphics driver", "THALWEG_REQUIRE_GPU");
         return;
@@ -722,7 +722,7 @@ fn a_film_of_a_project_follows_the_keys_that_are_saved_with_it() {
 }
 
 #[test]
-fn bad_plans_and_films_are_refused_in_one_sentence() {
+fn invalid_plans_and_films_are_rejected_in_one_sentence() {
     let folder = folder();
     let wrong = |name: &str, from: &str, to: &str| put(&folder, name, PLAN.replace(from, to));
     let out = folder.path().join("out").to_string_lossy().into_owned();
@@ -764,7 +764,7 @@ fn bad_plans_and_films_are_refused_in_one_sentence() {
 }
 
 #[test]
-fn a_snakefile_makes_what_a_local_sweep_makes() {
+fn snakefile_matches_a_local_sweep() {
     if !Command::new("snakemake").arg("--version").output().is_ok_and(|found| found.status.success()) {
         skipped("there is no snakemake", "THALWEG_REQUIRE_SNAKEMAKE");
         return;
@@ -790,7 +790,7 @@ fn a_snakefile_makes_what_a_local_sweep_makes() {
 
 /// Not in the tests of the writer: child processes briefly inherit the locks that other tests of that process check.
 #[test]
-fn where_there_is_ffmpeg_each_kind_of_film_is_written_whole() {
+fn ffmpeg_writes_every_film_format() {
     if Command::new("ffmpeg").arg("-version").output().is_err() {
         skipped("there is no ffmpeg", "THALWEG_REQUIRE_FFMPEG");
         return;

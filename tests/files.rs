@@ -99,7 +99,7 @@ fn build(seed: &str, folder: &Path) -> Command {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_moment_leaves_whole_results_or_none_and_the_next_cleans_up() {
+fn killed_build_leaves_complete_results_or_none() {
     let (mut kept, mut none, mut replaced) = (0, 0, 0);
     for moment in 1.. {
         let folder = folder();
@@ -130,7 +130,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_whole_results_or_none_and_the_next_
 }
 
 #[test]
-fn a_run_that_is_killed_while_it_takes_back_its_files_leaves_nothing_for_good() {
+fn killed_rollback_is_cleaned_up_by_next_run() {
     let folder = folder();
     let out = folder.path().join("out");
     for moment in 1.. {
@@ -148,7 +148,7 @@ fn a_run_that_is_killed_while_it_takes_back_its_files_leaves_nothing_for_good() 
 }
 
 #[test]
-fn every_file_is_flushed_before_it_gets_its_name_and_the_folder_after() {
+fn files_are_flushed_before_rename_and_folder_after() {
     let folder = folder();
     let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,\
                  flow-map,color,mesh.glb,mesh.obj,mesh.stl";
@@ -183,7 +183,7 @@ fn every_file_is_flushed_before_it_gets_its_name_and_the_folder_after() {
 }
 
 #[test]
-fn a_full_disk_is_told_of_by_the_name_that_the_file_would_have() {
+fn full_disk_error_names_the_target_file() {
     let folder = folder();
     let files = "height.png height.r32 height.r16 height.exr height.tif height.asc mesh.glb mesh.obj mesh.stl";
     for save in files.split(' ') {
@@ -198,7 +198,7 @@ fn a_full_disk_is_told_of_by_the_name_that_the_file_would_have() {
 }
 
 #[test]
-fn pipes_and_devices_are_refused_at_once_wherever_a_file_is_read() {
+fn pipes_and_devices_are_rejected_for_every_input() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     let pipe = |name: &str| {
@@ -238,7 +238,7 @@ fn pipes_and_devices_are_refused_at_once_wherever_a_file_is_read() {
 }
 
 #[test]
-fn a_text_that_is_too_long_is_not_read_to_its_end() {
+fn oversized_text_file_is_not_read() {
     let folder = folder();
     let long = fs::File::create(folder.path().join("long.ron")).expect("it is writable");
     // A sparse file that takes no disk space.
@@ -247,7 +247,7 @@ fn a_text_that_is_too_long_is_not_read_to_its_end() {
 }
 
 #[test]
-fn a_scene_that_would_be_shown_too_late_is_refused() {
+fn scene_shown_from_a_late_tick_is_rejected() {
     let folder = folder();
     for shown_from in [u64::MAX, 10_001] {
         let text = format!("(title: \"\", about: \"\", seed: 1, ticks: 1, enabled: [], shown_from: {shown_from})");
@@ -259,7 +259,7 @@ fn a_scene_that_would_be_shown_too_late_is_refused() {
 }
 
 #[test]
-fn a_name_with_a_line_break_makes_one_line() {
+fn line_breaks_in_names_are_escaped() {
     let folder = folder();
     says(&["build", "a\nb.png", "--out", "out"], folder.path(), 2, &[r"thalweg: a\nb.png: "]);
     says(&["build", "a\nb", "--out", "out"], folder.path(), 2, &[r"a\nb: "]);
@@ -275,7 +275,7 @@ fn a_name_with_a_line_break_makes_one_line() {
 }
 
 #[test]
-fn standard_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_none() {
+fn failed_stdout_is_an_error_but_closed_pipe_is_not() {
     let folder = folder();
     for arguments in [
         &["params"][..],
@@ -298,7 +298,7 @@ fn standard_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_
 }
 
 #[test]
-fn standard_error_that_cannot_be_written_changes_no_exit_code() {
+fn failed_stderr_does_not_change_exit_code() {
     let folder = folder();
     let run = |arguments: &[&str]| ends(program(arguments, folder.path()).stderr(full())).status.code();
     assert_eq!(run(&["build", "missing.png", "--out", "out"]), Some(2));
@@ -311,7 +311,7 @@ fn standard_error_that_cannot_be_written_changes_no_exit_code() {
 
 /// Needs a graphics driver: without one there is no window on any display.
 #[test]
-fn a_display_that_does_not_answer_is_told_of() {
+fn unresponsive_display_is_reported() {
     let folder = folder();
     for (name, value) in [("DISPLAY", ":987"), ("WAYLAND_DISPLAY", "nobody")] {
         let mut command = program(&["round-hill"], folder.path());
@@ -328,7 +328,7 @@ fn a_display_that_does_not_answer_is_told_of() {
 }
 
 #[test]
-fn the_same_run_writes_the_same_bytes_on_any_number_of_threads() {
+fn output_bytes_are_independent_of_thread_count() {
     let folder = folder();
     let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,flow-map,color,\
                  hillshade,occlusion,flow,mesh.glb,mesh.obj,mesh.stl";

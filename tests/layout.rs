@@ -169,7 +169,7 @@ fn test_modules(source: &Path) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn modules_are_used_in_one_direction_only() {
+fn module_dependencies_follow_layer_order() {
     for Layers { source, modules } in LAYERS {
         let source = root().join(source);
         let tests = test_modules(&source);
@@ -195,7 +195,7 @@ fn modules_are_used_in_one_direction_only() {
 
 /// Features interact through the world and commands. Only lessons are composed of other features.
 #[test]
-fn features_do_not_use_each_other() {
+fn features_do_not_depend_on_each_other() {
     let source = root().join("src");
     let mut seen = BTreeSet::new();
     for file in files_below(&source.join("features")) {
@@ -215,7 +215,7 @@ fn features_do_not_use_each_other() {
 
 /// Inherent methods of a type are defined in its own layer.
 #[test]
-fn inherent_methods_are_defined_in_the_layer_of_their_type() {
+fn inherent_methods_stay_in_the_layer_of_their_type() {
     for Layers { source, .. } in LAYERS {
         let source = root().join(source);
         let (mut defined, mut extended) = (BTreeMap::<String, Vec<String>>::new(), Vec::new());
@@ -245,7 +245,7 @@ fn inherent_methods_are_defined_in_the_layer_of_their_type() {
 }
 
 #[test]
-fn a_path_is_found_however_it_is_written() {
+fn paths_are_found_in_every_notation() {
     let found = |text: &str| Named::by(&["io", "geo"], text).own;
     for (text, path) in [
         ("use crate::{io::{self, Error}, picture::{camera, water}};", "picture::water"),
@@ -264,7 +264,7 @@ fn a_path_is_found_however_it_is_written() {
 
 /// Files are opened where pipes and devices are rejected, and created where they are flushed.
 #[test]
-fn files_are_opened_in_one_place_and_made_in_another() {
+fn file_access_is_confined_to_io_modules() {
     let calls = "File::open File::create File::options OpenOptions fs::read( fs::read_to_string fs::write fs::copy";
     // Lock files are no input. Crash reports are written when everything else has failed.
     let places = ["scene/src/io/input.rs", "scene/src/io/output.rs", "scene/src/io/recovery.rs", "src/log.rs"];
@@ -284,7 +284,7 @@ fn files_are_opened_in_one_place_and_made_in_another() {
 
 /// Examples are read by newcomers.
 #[test]
-fn an_example_has_fifty_lines_at_most() {
+fn examples_have_at_most_fifty_lines() {
     let examples = files_below(&root().join("examples"));
     assert_eq!(examples.len(), 3);
     for example in examples {
@@ -294,7 +294,7 @@ fn an_example_has_fifty_lines_at_most() {
 }
 
 #[test]
-fn the_container_is_built_with_the_compiler_that_the_manifest_names() {
+fn containerfile_uses_the_rust_version_of_the_manifest() {
     let text = |name: &str| fs::read_to_string(root().join(name)).expect("it is there");
     let manifest = text("Cargo.toml");
     let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).expect("it is named");
@@ -303,7 +303,7 @@ fn the_container_is_built_with_the_compiler_that_the_manifest_names() {
 }
 
 #[test]
-fn the_contributors_guide_shows_the_example_of_a_process_as_it_is_compiled() {
+fn contributing_guide_shows_the_compiled_example() {
     let text = |name: &str| fs::read_to_string(root().join(name)).expect("it is there");
     let example = text("crates/sim/src/process/snow_melt.rs");
     assert!(example.lines().count() <= 60, "the example has {} lines", example.lines().count());

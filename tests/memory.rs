@@ -96,7 +96,7 @@ fn river_land(folder: &Path) -> Session {
 
 // A single test, as the allocator counts for the whole process.
 #[test]
-fn nothing_takes_more_memory_than_it_says_or_much_less() {
+fn declared_memory_matches_measured_peak() {
     let mut starts = Table::default();
     for generator in choices(&session(), "terrain.generator") {
         for softness in choices(&session(), "terrain.softness") {
@@ -202,12 +202,12 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
     {
         table.check(of);
     }
-    large_maps_need_memory_for_some_rows_and_the_result(folder.path());
-    what_was_said_is_the_limit(&path);
+    large_maps_are_read_in_row_blocks(folder.path());
+    command_line_limit_overrides_settings(&path);
 }
 
 /// The command line takes precedence over the settings.
-fn what_was_said_is_the_limit(project: &Path) {
+fn command_line_limit_overrides_settings(project: &Path) {
     let size = |side| Options { size: Some((side, side)), ..Options::default() };
     Budget::set(BudgetSource::Settings, Some(Budget::of(100_000_000)));
     let error = open_first("round-hill", &size(2048)).err().expect("it needs more").to_string();
@@ -221,7 +221,7 @@ fn what_was_said_is_the_limit(project: &Path) {
 }
 
 /// A map of 16 384 columns takes 64 kB per row; in full, these would take 64 and 128 MB.
-fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
+fn large_maps_are_read_in_row_blocks(folder: &Path) {
     let options = Options { size: Some((64, 64)), cell_size: Some(1.0), ..Options::default() };
     let at = |name: &str| folder.join(name);
     let heights = Grid::from_fn(16_384, 1024, |x, y| (x / 512 + y / 16) as f32);

@@ -48,7 +48,7 @@ fn stored(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// Checks that good files are read and bad ones rejected.
-fn stored_files_are_judged_rightly(reader: Reader) {
+fn check_stored_files(reader: Reader) {
     for (path, bytes) in stored(reader.0) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let outcome = judged(reader, &bytes);
@@ -56,7 +56,7 @@ fn stored_files_are_judged_rightly(reader: Reader) {
     }
 }
 
-fn mutations_are_read_or_refused(reader: Reader) {
+fn check_mutated_files(reader: Reader) {
     let files: Vec<Vec<u8>> = stored(reader.0).into_iter().map(|(_, bytes)| bytes).collect();
     let mut read = 0;
     for number in 0..MUTATIONS {
@@ -115,13 +115,13 @@ macro_rules! tests {
         #[test]
         fn $name() {
             let reader = READERS.into_iter().find(|(name, _)| *name == stringify!($name)).expect("it is listed");
-            stored_files_are_judged_rightly(reader);
-            mutations_are_read_or_refused(reader);
+            check_stored_files(reader);
+            check_mutated_files(reader);
         }
     )*
 
     #[test]
-    fn every_reader_is_tested_and_has_a_fuzzer() {
+    fn every_reader_is_tested_and_fuzzed() {
         assert_eq!(READERS.map(|(name, _)| name), [$(stringify!($name)),*]);
         let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
         let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).expect("it is there");

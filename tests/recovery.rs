@@ -63,7 +63,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answered() {
+fn killed_window_offers_autosave_until_answered() {
     let Some((_server, display)) = screen() else { return skipped("there is no Xvfb", GPU) };
     let home = tempfile::tempdir().expect("a temporary folder");
     let (config, data) = (home.path().join("config"), home.path().join("data"));

@@ -43,7 +43,7 @@ fn render(scene: &str, run: usize) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_film_and_a_shot_are_the_same_bytes_on_an_idle_and_on_a_busy_machine() {
+fn renders_are_bit_identical_on_a_busy_machine() {
     if graphics::find_adapter().is_err() {
         skipped("there is no graphics driver", "THALWEG_REQUIRE_GPU");
         return;

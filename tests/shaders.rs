@@ -432,7 +432,7 @@ fn validate(module: &Module) -> ModuleInfo {
 }
 
 #[test]
-fn every_variant_translates_to_every_language_and_takes_derivatives_in_uniform_control_flow_only() {
+fn shader_variants_translate_with_uniform_derivatives() {
     let library = |(name, text): (String, String)| Shader::from_wgsl(text, format!("lib/{name}"));
     let libraries: Vec<_> = engine_shaders().into_iter().chain(files("lib").into_iter().map(library)).collect();
     let texts = files("");
@@ -469,7 +469,7 @@ fn after<'a>(text: &'a str, directive: &str) -> BTreeSet<&'a str> {
 }
 
 #[test]
-fn the_table_has_every_shader_and_every_definition_that_it_depends_on() {
+fn shader_table_lists_every_file_and_definition() {
     let (programs, libraries) = (files(""), files("lib"));
     let listed: BTreeSet<_> = PROGRAMS.iter().map(|program| program.file).collect();
     assert!(programs.keys().eq(&listed), "listed: {listed:?}");
@@ -531,7 +531,7 @@ const FRAGMENTS: [(&str, &[&str]); 11] = [
 ];
 
 #[test]
-fn a_derivative_after_a_discard_or_in_non_uniform_control_flow_is_found() {
+fn derivatives_in_non_uniform_control_flow_are_found() {
     for (body, expected) in FRAGMENTS {
         let text = format!("{COMMON} @fragment fn main(@location(0) at: vec2f) -> @location(0) vec4f {{ {body} }}");
         let module = wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_lie_at_the_foot_of_the_picture_and_nowhere_else() {
+    fn caption_is_drawn_at_the_bottom_only() {
         let size = (320, 180);
         let overlay =
             CaptionImage::of("Rivers <find> their ways & 河流", size).unwrap_or_else(|error| panic!("{error}"));

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_of_webgpu_suffice_and_a_lower_limit_is_named() {
+    fn webgpu_defaults_suffice_and_missing_limit_is_named() {
         assert_eq!(find_missing_limit(&Limits::defaults()), None);
         let missing = find_missing_limit(&Limits::downlevel_webgl2_defaults()).expect("its textures are small");
         assert_eq!(

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_without_memory_is_reported_once_with_a_remedy() {
+    fn gpu_out_of_memory_is_reported_once() {
         let (mut main, mut render) = (World::new(), World::new());
         main.init_resource::<Notices>();
         let full = RenderError { ty: ErrorType::OutOfMemory, description: String::new(), source: None };

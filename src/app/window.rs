@@ -91,7 +91,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     if is_a_map && alone {
         notices.offer_play();
     }
-    let course = LessonState::load(&mut notices);
+    let lessons = LessonState::load(&mut notices);
     if let Opening::Lesson(lesson) = opening {
         app.insert_resource(Transport::paused());
         app.world_mut().write_message(AppCommand::from(LessonCommand::Teach(lesson)));
@@ -120,11 +120,11 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     app.world_mut().resource_scope(|world, simulations: Mut<Simulations>| {
         world.resource_mut::<History>().begin_with(&timeline, &simulations);
     });
-    if let Some(camera) = views.eye {
+    if let Some(camera) = views.camera {
         app.world_mut().write_message(AppCommand::from(CameraCommand::Place(camera)));
     }
     loss::enable_restart(&mut app, document.is_recovered(), &mut notices);
-    app.insert_resource(course)
+    app.insert_resource(lessons)
         .insert_resource(preferences)
         .insert_resource(notices)
         .insert_resource(brushes)

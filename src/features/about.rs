@@ -23,14 +23,14 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let pane = WindowCommand::Toggle;
+    let window = WindowCommand::Toggle;
     let about = "Show the version, the graphics adapter and the file locations.";
-    table.add(icon::INFO, "About Thalweg", about, &[], pane(PANE.key));
+    table.add(icon::INFO, "About Thalweg", about, &[], window(PANE.key));
 }
 
-fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<AppCommand> {
+fn pane_ui(InMut(window): InMut<FloatingWindowUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    centred_dialog(&pane.context, "About Thalweg").open(&mut pane.is_open).show(&pane.context, |ui| {
+    centred_dialog(&window.context, "About Thalweg").open(&mut window.is_open).show(&window.context, |ui| {
         access::focus_first_field(ui);
         about_ui(ui, adapter.as_deref(), &mut commands);
     });

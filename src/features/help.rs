@@ -22,14 +22,14 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let pane = WindowCommand::Toggle;
+    let window = WindowCommand::Toggle;
     table
         .add(
             icon::QUESTION,
             "Keyboard and mouse",
             "Show all keyboard shortcuts and mouse controls.",
             &[(NONE, Key::F1)],
-            pane(PANE.key),
+            window(PANE.key),
         )
         .set_aliases("shortcuts help hotkeys keys controls manual");
 }
@@ -41,8 +41,8 @@ fn reference_command(table: &mut MenuSection) {
         .set_aliases("manual documentation equations glossary parameters");
 }
 
-fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, table: Res<CommandTable>) -> Vec<AppCommand> {
-    centred_dialog(&pane.context, "Keyboard and mouse").open(&mut pane.is_open).show(&pane.context, |ui| {
+fn pane_ui(InMut(window): InMut<FloatingWindowUi>, table: Res<CommandTable>) -> Vec<AppCommand> {
+    centred_dialog(&window.context, "Keyboard and mouse").open(&mut window.is_open).show(&window.context, |ui| {
         access::focus_first_field(ui);
         help_ui(ui, &table);
     });

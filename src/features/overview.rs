@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_bar_has_a_round_length_that_fits() {
+    fn scale_bar_has_round_length_that_fits() {
         for (units, metres, text) in [
             (UnitSystem::Metric, 1.0, "100 m"),
             (UnitSystem::Metric, 4.0, "500 m"),

@@ -78,7 +78,7 @@ mod tests {
     use thalweg_sim::core::{grid::Grid, terrain::Edge};
 
     #[test]
-    fn the_numbers_are_those_of_the_cell() {
+    fn readout_shows_values_of_the_cell() {
         // Rises by one metre per column of one metre.
         let mut terrain = Terrain::bare(Grid::from_fn(8, 4, |x, _| x as f32), 1.0, Edge::Open);
         terrain.softness.fill(0.5);

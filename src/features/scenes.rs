@@ -37,8 +37,8 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// Frees the thumbnails once the browser is closed.
-fn forget(panes: Res<FloatingWindows>, mut scenes: ResMut<Scenes>) {
-    if !panes.is_open(PANE.key) && !scenes.cards.is_empty() {
+fn forget(windows: Res<FloatingWindows>, mut scenes: ResMut<Scenes>) {
+    if !windows.is_open(PANE.key) && !scenes.cards.is_empty() {
         *scenes = Scenes::default();
     }
 }
@@ -64,12 +64,12 @@ fn scene_commands(table: &mut MenuSection) {
     table.submenu = None;
 }
 
-fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, mut scenes: ResMut<Scenes>) -> Vec<AppCommand> {
-    if pane.just_opened {
+fn pane_ui(InMut(window): InMut<FloatingWindowUi>, mut scenes: ResMut<Scenes>) -> Vec<AppCommand> {
+    if window.just_opened {
         *scenes = Scenes::default();
     }
-    let chosen = scenes_ui(&pane.context, &mut scenes, &mut pane.is_open);
-    pane.is_open &= chosen.is_none();
+    let chosen = scenes_ui(&window.context, &mut scenes, &mut window.is_open);
+    window.is_open &= chosen.is_none();
     chosen.into_iter().collect()
 }
 

@@ -37,12 +37,12 @@ fn commands(table: &mut MenuSection) {
 }
 
 fn pane_ui(
-    InMut(pane): InMut<FloatingWindowUi>,
+    InMut(window): InMut<FloatingWindowUi>,
     preferences: Res<Preferences>,
     history: Res<History>,
 ) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    centred_dialog(&pane.context, "Settings").open(&mut pane.is_open).show(&pane.context, |ui| {
+    centred_dialog(&window.context, "Settings").open(&mut window.is_open).show(&window.context, |ui| {
         access::focus_first_field(ui);
         egui::ScrollArea::vertical().show(ui, |ui| {
             asked = settings_ui(ui, &preferences, &history);

@@ -88,9 +88,9 @@ pub(super) fn plugin(app: &mut App) {
         |command: On<VaryParameter>,
          simulations: Res<Simulations>,
          mut dialog: ResMut<VaryDialog>,
-         mut panes: ResMut<FloatingWindows>| {
+         mut windows: ResMut<FloatingWindows>| {
             dialog.begin(simulations.selected(), &command.0);
-            panes.open(PANE.key);
+            windows.open(PANE.key);
         },
     );
 }
@@ -120,13 +120,13 @@ fn name(parameter: &Parameter) -> String {
 const PANE: FloatingWindow = FloatingWindow { key: "vary", kind: FloatingWindowKind::Modal };
 
 fn pane_ui(
-    InMut(pane): InMut<FloatingWindowUi>,
+    InMut(window): InMut<FloatingWindowUi>,
     simulations: Res<Simulations>,
     mut dialog: ResMut<VaryDialog>,
 ) -> Vec<AppCommand> {
     let dialog = &mut *dialog;
-    let chosen = vary_ui(&pane.context, &simulations, dialog, &mut pane.is_open);
-    pane.is_open &= chosen.is_none();
+    let chosen = vary_ui(&window.context, &simulations, dialog, &mut window.is_open);
+    window.is_open &= chosen.is_none();
     chosen.into_iter().collect()
 }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_evenly_spaced_round_and_all_that_a_choice_has() {
+    fn axis_values_are_evenly_spaced_or_list_all_choices() {
         let params = droplets::Params::default();
         let mut per_tick = parameter(("droplets", &params), "per_tick");
         per_tick.knob.log = false;
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn two_parameters_make_a_grid_whose_runs_have_the_values_of_both() {
+    fn two_parameters_form_a_grid_of_simulations() {
         let (droplets, thermal) = (droplets::Params::default(), thermal::Params::default());
         let first = parameter(("droplets", &droplets), "per_tick");
         let second = collect_parameters(("thermal", &thermal)).remove(0);

@@ -147,14 +147,14 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
 
 /// Draws the wind map window.
 fn map_ui(
-    InMut(pane): InMut<FloatingWindowUi>,
+    InMut(window): InMut<FloatingWindowUi>,
     simulations: Res<Simulations>,
     mut map: Local<WindMeshCache>,
 ) -> Vec<AppCommand> {
-    if pane.just_opened {
+    if window.just_opened {
         *map = WindMeshCache::default();
     }
-    let context = &pane.context;
+    let context = &window.context;
     let session = simulations.selected();
     let now = (session.simulation.ticks(), session.simulation.seed());
     if simulations.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
@@ -164,7 +164,7 @@ fn map_ui(
     }
     // Next to the toolbar.
     let place = context.content_rect().left_bottom() + egui::vec2(66.0, -style::WIND_MAP_SIDE - 190.0);
-    egui::Window::new("Wind map").open(&mut pane.is_open).resizable(false).default_pos(place).show(context, |ui| {
+    egui::Window::new("Wind map").open(&mut window.is_open).resizable(false).default_pos(place).show(context, |ui| {
         ui.horizontal(|ui| {
             let Some((pictures, ..)) = &map.pictures else { return };
             for (picture, title) in pictures.iter().zip(["Wind path", "Sand"]) {
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_map_becomes_a_small_picture_of_the_same_shape() {
+    fn large_wind_map_is_downsampled_to_same_aspect() {
         let mesh = picture(&Grid::from_fn(1000, 500, |x, _| x as f32));
         let size = mesh.calc_bounds().size();
         assert!(mesh.vertices.len() <= MOST * MOST && (size.x - style::WIND_MAP_SIDE).abs() < 0.1);

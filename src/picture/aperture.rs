@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lens_keeps_what_is_as_far_away_as_the_middle_where_it_is_and_blurs_the_rest() {
+    fn depth_of_field_keeps_focal_plane_sharp() {
         // Both have an aspect ratio of 1.5.
         let perspective = Mat4::perspective_infinite_reverse_rh(0.7, 1.5, 0.1);
         let parallel = Mat4::orthographic_rh(-3.0, 3.0, -2.0, 2.0, 100.0, 0.1);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_pixels_is_that_of_their_light() {
+    fn pixel_mean_is_computed_in_linear_light() {
         let light = light_of_bytes();
         for byte in 0..=255u8 {
             let sum = [64 * light[usize::from(byte)], 0, 64 * light[usize::from(byte)], 64 * u32::from(byte)];

@@ -278,8 +278,8 @@ pub(super) fn take(
         (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
     }
     // Obsolete after another scene was opened.
-    let given_up = |picture: &&mut Picture| picture.progress.is_cancelled() || picture.of != of;
-    if let Some(picture) = taking.picture.as_mut().filter(given_up) {
+    let cancelled = |picture: &&mut Picture| picture.progress.is_cancelled() || picture.of != of;
+    if let Some(picture) = taking.picture.as_mut().filter(cancelled) {
         notices.dismiss(picture.notice);
         if picture.of != of {
             notices.notify(
@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_has_the_shape_of_the_view_and_as_many_pixels_as_wanted() {
+    fn screenshot_keeps_aspect_ratio_and_requested_size() {
         assert_eq!(size(UVec2::new(900, 600), 0.0), UVec2::new(900, 600));
         assert_eq!(size(UVec2::new(900, 600), 8192.0), UVec2::new(8192, 5461));
         assert_eq!(size(UVec2::new(600, 900), 300.0), UVec2::new(200, 300));
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_shows_its_place_of_the_whole() {
+    fn tile_crop_matches_its_part_of_the_image() {
         let part = Part {
             number: 1,
             onto: AssetId::default(),
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_that_are_half_transparent_keep_the_colour_of_the_land() {
+    fn straight_alpha_keeps_colour_of_half_transparent_edges() {
         // Half of a bright pixel, premultiplied: half of its light.
         assert_eq!(to_straight_alpha([188, 188, 0, 128]), [255, 255, 0, 128]);
         assert_eq!(to_straight_alpha([10, 20, 30, 255]), [10, 20, 30, 255]);

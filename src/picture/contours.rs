@@ -194,7 +194,7 @@ mod tests {
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn heights_stand_on_their_lines_along_them_and_apart() {
+    fn contour_labels_lie_on_their_lines_without_overlap() {
         let options = Options { size: Some((96, 96)), ..Options::default() };
         let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_strip_covers_the_whole_line() {
+    fn cut_strip_covers_the_whole_line() {
         let mesh = strip();
         let positions = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3()).unwrap_or(&[]);
         assert_eq!(positions.len(), 2 * (PARTS as usize + 1));

@@ -229,8 +229,8 @@ pub(super) fn frame_blocks(
     let framed = viewpoint.framed.filter(stays);
     let mut now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneUniforms::shape).collect();
     let complete = now.len() == simulations.all().len();
-    let plate = blocks.numbers.first().and_then(|numbers| plinth::plinth_bounds(&simulations, numbers));
-    now.extend(plate.iter().map(|plate| [plate.extent.x, plate.extent.y, plate.centre.x, plate.centre.y, 0.0]));
+    let plinth = blocks.numbers.first().and_then(|numbers| plinth::plinth_bounds(&simulations, numbers));
+    now.extend(plinth.iter().map(|plinth| [plinth.extent.x, plinth.extent.y, plinth.centre.x, plinth.centre.y, 0.0]));
     // Growing mountains do not move the camera.
     let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
     let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
@@ -244,7 +244,7 @@ pub(super) fn frame_blocks(
     if viewpoint.wanted.is_some() || new {
         let highest = simulations.all().iter().map(|session| layers::highest(&session.simulation.terrain));
         *lands =
-            blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plate).collect();
+            blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plinth).collect();
         *shapes = now;
     }
     // During a full turn nothing may be cropped.
@@ -266,7 +266,7 @@ mod tests {
     use crate::picture::SIDE;
 
     #[test]
-    fn a_pose_is_that_of_the_camera_wherever_its_line_of_sight_is_held() {
+    fn pose_is_independent_of_focus_along_line_of_sight() {
         let lands = [BlockBounds {
             cells: UVec2::splat(64),
             centre: Vec2::ZERO,
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_fit_into_the_picture_from_all_sides_and_fill_it() {
+    fn framed_blocks_fit_and_fill_the_viewport() {
         let land = |x: f32, y: f32, sides: [f32; 2], heights| BlockBounds {
             cells: UVec2::splat(64),
             centre: Vec2::new(x, y) * SIDE,

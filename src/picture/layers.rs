@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_that_changed_make_the_old_texture_the_new_one() {
+    fn partial_texture_updates_match_full_upload() {
         let options = Options { size: Some((203, 147)), ..Options::default() };
         let mut session = open_first("alpine-valley", &options).expect("built in");
         session.set("droplets.per_tick", "5").expect("in range");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn ground_that_was_wet_is_drawn_so_where_the_wind_blows() {
+    fn drying_ground_is_drawn_wet_under_wind() {
         let mut session = open_first("one-barchan", &Options::default()).expect("built in");
         // A tick of the wind stands for hours: drying at its slowest.
         session.set("wind.drying", "100000").expect("it is a parameter");
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn lakes_that_are_not_simulated_are_drawn_to_their_level_over_the_ground_of_now() {
+    fn unsimulated_lakes_are_drawn_at_their_level() {
         let options = Options { size: Some((16, 8)), ..Options::default() };
         let session = open_first("alpine-valley", &options).expect("built in");
         let mut simulation = session.simulation;

@@ -218,11 +218,11 @@ impl Coverage {
 
 impl BlockBounds {
     /// Returns the visible chunks.
-    pub(super) fn visible_chunks(&self, sight: &LodView) -> Vec<Chunk> {
+    pub(super) fn visible_chunks(&self, view: &LodView) -> Vec<Chunk> {
         let last = (self.cells.max(UVec2::splat(2)) - 1).max_element();
         let levels = last.div_ceil(QUADS_PER_SIDE).next_power_of_two().ilog2();
         let mut squares = Vec::new();
-        let choice = Choice { land: self, sight, sides: (1.0 / (QUADS_PER_SIDE as f32 * sight.triangle)).max(NEAREST) };
+        let choice = Choice { land: self, view, sides: (1.0 / (QUADS_PER_SIDE as f32 * view.triangle)).max(NEAREST) };
         choice.visit(UVec2::ZERO, levels, &mut squares);
         squares
     }
@@ -238,7 +238,7 @@ impl BlockBounds {
 /// Criteria of the chunk selection.
 struct Choice<'a> {
     land: &'a BlockBounds,
-    sight: &'a LodView,
+    view: &'a LodView,
     /// Distance up to which a chunk is drawn, in chunk sides. Beyond, one of the next level replaces it.
     sides: f32,
 }
@@ -254,7 +254,7 @@ impl Choice<'_> {
         if !self.is_in_frustum(&bounds) {
             return;
         }
-        let away = self.sight.eye.distance(bounds.closest_point(self.sight.eye).into());
+        let away = self.view.eye.distance(bounds.closest_point(self.view.eye).into());
         // In world units, along the longer side of a cell.
         let cell = (self.land.extent / last.as_vec2()).max_element();
         let side = (QUADS_PER_SIDE * step) as f32 * cell;
@@ -268,12 +268,12 @@ impl Choice<'_> {
         // Every neighbouring quarter is nearer than this.
         let begin = side * (0.5 * self.sides + std::f32::consts::SQRT_2);
         let way = (self.sides * side - begin).max(1e-3 * side);
-        let level = self.sight.eye.y.min(high).max(low);
+        let level = self.view.eye.y.min(high).max(low);
         let [x, z] = [0, 2].map(|axis| {
-            let eye = self.sight.eye[axis];
+            let eye = self.view.eye[axis];
             (eye - bounds.min[axis]).abs().max((eye - bounds.max[axis]).abs())
         });
-        let glides = Vec3::new(x, self.sight.eye.y - level, z).length() > begin;
+        let glides = Vec3::new(x, self.view.eye.y - level, z).length() > begin;
         squares.push(Chunk {
             first: first.as_vec2().to_array(),
             step: step as f32,
@@ -295,7 +295,7 @@ impl Choice<'_> {
     fn is_in_frustum(&self, bounds: &Aabb3d) -> bool {
         let corners = [0, 1, 2, 3, 4, 5, 6, 7].map(|corner| {
             let side = |bit: u32, axis: usize| if corner >> bit & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] };
-            self.sight.clip_from_world * Vec4::new(side(0, 0), side(1, 1), side(2, 2), 1.0)
+            self.view.clip_from_world * Vec4::new(side(0, 0), side(1, 1), side(2, 2), 1.0)
         });
         let outside = |beyond: fn(Vec4) -> bool| corners.iter().all(|&corner| beyond(corner));
         let sides: [fn(Vec4) -> bool; 5] =
@@ -367,7 +367,7 @@ mod tests {
     }
 
     /// Looks from one point to another, with a minimum triangle side as a fraction of the view height.
-    fn sight(eye: Vec3, target: Vec3, triangle: f32) -> LodView {
+    fn view(eye: Vec3, target: Vec3, triangle: f32) -> LodView {
         let lens = Mat4::perspective_infinite_reverse_rh(0.8, 1.6, 0.1);
         let clip_from_world = lens * Mat4::look_at_rh(eye, target, Vec3::Y);
         LodView { eye, clip_from_world, triangle: triangle * 2.0 / lens.y_axis.y }
@@ -376,7 +376,7 @@ mod tests {
     /// Sees in all directions.
     fn everywhere(eye: Vec3, triangle: f32) -> LodView {
         let clip_from_world = Mat4::from_cols(Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::W);
-        LodView { clip_from_world, ..sight(eye, Vec3::ZERO, triangle) }
+        LodView { clip_from_world, ..view(eye, Vec3::ZERO, triangle) }
     }
 
     const EYES: [Vec3; 5] = [
@@ -388,24 +388,24 @@ mod tests {
     ];
 
     /// Returns column and row of a chunk's vertex, like `corner_cell` in `shaders/lib/map.wgsl`.
-    fn cell(land: &BlockBounds, sight: &LodView, square: &Chunk, corner: UVec2) -> Vec2 {
+    fn cell(land: &BlockBounds, view: &LodView, square: &Chunk, corner: UVec2) -> Vec2 {
         let last = (land.cells - 1).as_vec2();
         let cell = Vec2::from(square.first) + corner.as_vec2() * square.step;
         let place = land.centre + (cell / last - 0.5) * land.extent;
-        let away = sight.eye.distance(Vec3::new(place.x, square.level, place.y));
+        let away = view.eye.distance(Vec3::new(place.x, square.level, place.y));
         let blend = ((away - square.morph[0]) * square.morph[1]).clamp(0.0, 1.0);
         let kept = cell - (corner % 2).as_vec2() * square.step * blend;
         Vec2::select(cell.cmpge(last), last, kept)
     }
 
     #[test]
-    fn squares_cover_the_map_once_and_are_smaller_near_the_eye() {
+    fn chunks_cover_map_once_and_are_finer_near_camera() {
         for (columns, rows) in [(2, 2), (17, 17), (96, 96), (403, 344), (1024, 300)] {
             let land = land(columns, rows);
             for eye in EYES {
-                let sight = everywhere(eye, 0.006);
+                let view = everywhere(eye, 0.006);
                 let mut covered = vec![0_u8; (columns * rows) as usize];
-                let squares = land.visible_chunks(&sight);
+                let squares = land.visible_chunks(&view);
                 for square in &squares {
                     let [first, end] = [0, QUADS_PER_SIDE].map(|corner| {
                         (Vec2::from(square.first) + corner as f32 * square.step).as_uvec2().min(land.cells - 1)
@@ -430,20 +430,20 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_different_levels_have_the_same_border() {
+    fn adjacent_lod_levels_share_edge_vertices() {
         let mut met = 0;
         for ((columns, rows), triangle) in [((1000, 700), 0.006), ((4096, 4096), 0.004), ((403, 344), 0.03)] {
             let land = land(columns, rows);
             for eye in EYES {
-                let sight = everywhere(eye, triangle);
-                let squares = land.visible_chunks(&sight);
+                let view = everywhere(eye, triangle);
+                let squares = land.visible_chunks(&view);
                 // Vertices of every border by its line. Between a finer and a coarser chunk they must be the same on both sides.
                 let mut borders = ChunkEdges::new();
                 for square in &squares {
                     for (upright, side) in [(false, 0), (false, QUADS_PER_SIDE), (true, 0), (true, QUADS_PER_SIDE)] {
                         let corner =
                             |along: u32| if upright { UVec2::new(side, along) } else { UVec2::new(along, side) };
-                        let vertices = (0..=QUADS_PER_SIDE).map(|along| cell(&land, &sight, square, corner(along)));
+                        let vertices = (0..=QUADS_PER_SIDE).map(|along| cell(&land, &view, square, corner(along)));
                         let vertices: Vec<Vec2> = vertices.collect();
                         let axis = usize::from(!upright);
                         let line = vertices[0][axis];
@@ -477,19 +477,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_picture_is_left_out() {
+    fn chunks_outside_frustum_are_culled() {
         let land = land(1024, 1024);
         let eye = Vec3::new(30.0, 60.0, -20.0);
         let all = land.visible_chunks(&everywhere(eye, 0.006)).len();
-        let some = land.visible_chunks(&sight(eye, Vec3::new(130.0, 0.0, -20.0), 0.006)).len();
+        let some = land.visible_chunks(&view(eye, Vec3::new(130.0, 0.0, -20.0), 0.006)).len();
         assert!(some > 0 && some < all / 2, "{some} of {all}");
-        let away = sight(Vec3::new(0.0, 100.0, 500.0), Vec3::new(0.0, 100.0, 900.0), 0.006);
+        let away = view(Vec3::new(0.0, 100.0, 500.0), Vec3::new(0.0, 100.0, 900.0), 0.006);
         assert_eq!(land.visible_chunks(&away), []);
     }
 
     #[test]
-    fn a_larger_map_needs_hardly_more_squares() {
-        let count = |side: u32| land(side, side).visible_chunks(&sight(EYES[0], Vec3::ZERO, 0.006)).len();
+    fn chunk_count_hardly_grows_with_map_size() {
+        let count = |side: u32| land(side, side).visible_chunks(&view(EYES[0], Vec3::ZERO, 0.006)).len();
         assert!(count(4096) <= count(512) + 8, "{} and {}", count(4096), count(512));
     }
 
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn quads_are_drawn_where_there_is_something_in_or_beside_them() {
+    fn quads_are_drawn_only_at_or_next_to_coverage() {
         let (mut patches, mut glided) = ([0; PATCHES.len()], 0);
         for (columns, rows) in [(203, 147), (1024, 1024), (5, 3)] {
             let land = land(columns, rows);
@@ -535,8 +535,8 @@ mod tests {
                 most[tiling.of(at.x as usize, at.y as usize)] = 2.0;
                 let coverage = Arc::new(Coverage::and_beside(tiling, &most));
                 let tract = |least: f32| ChunkSet { land, only: Some((Arc::clone(&coverage), least)) };
-                for sight in EYES.iter().flat_map(|eye| [0.006, 0.05].map(|triangle| everywhere(*eye, triangle))) {
-                    for square in land.visible_chunks(&sight) {
+                for view in EYES.iter().flat_map(|eye| [0.006, 0.05].map(|triangle| everywhere(*eye, triangle))) {
+                    for square in land.visible_chunks(&view) {
                         let surfaces = |least: f32| tract(least).surfaces(&[square]);
                         assert!(surfaces(2.0).iter().all(|(_, parts)| parts.is_empty()));
                         let surfaces = surfaces(1.9);
@@ -545,7 +545,7 @@ mod tests {
                         for [column, row] in quads_in_order().into_iter().map(|[row, column]| [column, row]) {
                             let corner = |right: u32, down: u32| {
                                 let corner = UVec2::new(column + right, row + down);
-                                cell(&land, &sight, &square, corner)
+                                cell(&land, &view, &square, corner)
                             };
                             let [a, b, c, d] = [corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)];
                             // The quad with morphed vertices: a vertex samples two cells around it.
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn only_squares_at_the_border_have_walls() {
+    fn only_border_chunks_have_walls() {
         let land = land(203, 147);
         let squares = land.visible_chunks(&everywhere(EYES[1], 0.006));
         let walls: Vec<Chunk> = ChunkSet { land, only: None }.walls(&squares).collect();
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_indices_of_the_mesh_are_those_of_a_smaller_square() {
+    fn mesh_index_prefix_is_a_smaller_patch() {
         let mesh = chunk_mesh();
         let places = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3()).unwrap_or(&[]);
         let Some(Indices::U32(indices)) = mesh.indices() else { panic!("it has indices") };

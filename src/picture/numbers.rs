@@ -382,7 +382,7 @@ mod tests {
     use thalweg_scene::{io::scene, model::origin::Options};
 
     #[test]
-    fn twenty_blocks_stand_in_four_rows_apart_and_within_the_circle_of_one() {
+    fn twenty_blocks_are_laid_out_in_four_rows() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let sessions = scene::open("ten-seeds", &options).expect("built in");
         let layout = Layout::new(&sessions);

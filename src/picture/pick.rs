@@ -36,7 +36,7 @@ fn point(
     (windows, others): (Query<&Window, With<PrimaryWindow>>, OtherWindows),
     time: Res<Time>,
     mut events: MessageReader<WindowEvent>,
-    mut hand: Local<PointerInput>,
+    mut pointer: Local<PointerInput>,
     mut pointed: ResMut<PointedPosition>,
     mut touches: MessageWriter<BrushInput>,
 ) {
@@ -55,16 +55,16 @@ fn point(
     let scale = windows.single().map_or(1.0, Window::scale_factor);
     let brush = brushes.active.is_some() || over_view.adds_rain;
     let sight = ViewContext { place: &place, over_view: over_view.terrain, keys: keys.0, brush, scale };
-    let (felt, looked) = hand.process(events.read().filter(|event| !others.has_event(event)), &sight);
-    touches.write_batch(felt);
-    if hand.is_down() {
+    let (frame, looked) = pointer.process(events.read().filter(|event| !others.has_event(event)), &sight);
+    touches.write_batch(frame);
+    if pointer.is_down() {
         touches.write(BrushInput::Rest(time.delta_secs()));
-        hand.rest(time.delta_secs());
+        pointer.rest(time.delta_secs());
     }
-    let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.view || keys.0.is_some());
-    if !hand.is_down() {
+    let found = looked.or_else(|| place(pointer.cursor)).filter(|_| over_view.view || keys.0.is_some());
+    if !pointer.is_down() {
         let on_land = found.filter(|_| over_view.terrain || keys.0.is_some());
-        touches.write(BrushInput::Hover(on_land, hand.keys()));
+        touches.write(BrushInput::Hover(on_land, pointer.keys()));
     }
     if pointed.0 != found {
         pointed.0 = found;
@@ -148,7 +148,7 @@ mod tests {
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn the_pointer_finds_the_place_that_the_picture_shows() {
+    fn pick_ray_hits_the_displayed_cell() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cut_has_taken_away_is_not_met() {
+    fn pick_ray_ignores_cut_away_terrain() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;

@@ -165,7 +165,7 @@ mod tests {
     use super::{super::numbers::alone, *};
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
-    fn plate(title: &str) -> Plinth {
+    fn plinth(title: &str) -> Plinth {
         let options = Options { size: Some((64, 48)), ..Options::default() };
         let mut session = open_first("round-hill", &options).expect("built in");
         title.clone_into(&mut session.title);
@@ -175,11 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn a_plate_tells_title_size_and_a_scale_of_the_right_length() {
-        let plate = plate("Hill & <dale>");
-        assert!(plate.note.ends_with(", vertical exaggeration × 1.5") && plate.note.contains(" × "), "{}", plate.note);
-        assert!(plate.scale.0 <= SCALE && plate.scale.0 > 0.35 * SCALE, "{:?}", plate.scale);
-        let image = plate.image();
+    fn plinth_label_has_title_size_and_scale_bar() {
+        let plinth = plinth("Hill & <dale>");
+        assert!(
+            plinth.note.ends_with(", vertical exaggeration × 1.5") && plinth.note.contains(" × "),
+            "{}",
+            plinth.note
+        );
+        assert!(plinth.scale.0 <= SCALE && plinth.scale.0 > 0.35 * SCALE, "{:?}", plinth.scale);
+        let image = plinth.image();
         let bytes = image.data.as_deref().unwrap_or_default();
         let size = image.texture_descriptor.size;
         let level = |level: u32| ((size.width >> level) * (size.height >> level)) as usize;
@@ -192,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_title_leaves_the_scale_alone() {
+    fn long_title_does_not_overlap_scale_bar() {
         let columns = |title: &str| {
-            let plate = plate(title);
-            let image = plate.image();
+            let plinth = plinth(title);
+            let image = plinth.image();
             let wide = image.texture_descriptor.size.width as usize;
             let high = image.texture_descriptor.size.height as usize;
             let bytes = image.data.unwrap_or_default();
-            let begins = wide as f64 * (1.0 - 0.3 * plate.shape - plate.scale.0);
+            let begins = wide as f64 * (1.0 - 0.3 * plinth.shape - plinth.scale.0);
             // Nothing is drawn just left of the scale bar.
             (0..high).any(|row| bytes[row * wide + begins as usize - 12] > 0)
         };

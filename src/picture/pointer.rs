@@ -83,19 +83,19 @@ impl PointerInput {
     pub(super) fn process<'a>(
         &mut self,
         events: impl Iterator<Item = &'a WindowEvent>,
-        sight: &ViewContext<'_>,
+        view: &ViewContext<'_>,
     ) -> (Vec<BrushInput>, Option<[f32; 2]>) {
-        let mut felt = InputFrame { sight, touches: Vec::new(), looked: None };
-        if std::mem::take(&mut self.came) && sight.over_view {
-            self.press(&mut felt);
+        let mut frame = InputFrame { view, touches: Vec::new(), looked: None };
+        if std::mem::take(&mut self.came) && view.over_view {
+            self.press(&mut frame);
             if std::mem::take(&mut self.gone) {
-                self.release(&mut felt);
+                self.release(&mut frame);
             }
         }
-        self.process_key_pointer(&mut felt);
+        self.process_key_pointer(&mut frame);
         for event in events {
             match event {
-                WindowEvent::CursorMoved(moved) => self.go(moved.position * sight.scale, &mut felt),
+                WindowEvent::CursorMoved(moved) => self.go(moved.position * view.scale, &mut frame),
                 WindowEvent::CursorLeft(_) if !self.down => self.cursor = None,
                 WindowEvent::KeyboardInput(input) => {
                     let down = input.state == ButtonState::Pressed;
@@ -111,29 +111,29 @@ impl PointerInput {
                     (self.keys, self.beside) = (ModifierKeys::default(), None);
                     self.stale = self.key;
                     if std::mem::take(&mut self.key) {
-                        self.release(&mut felt);
+                        self.release(&mut frame);
                     }
                 }
                 WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left && !self.key => {
                     if input.state == ButtonState::Released {
-                        self.release(&mut felt);
-                    } else if sight.over_view {
-                        self.set_pressure(1.0, &mut felt);
-                        self.press(&mut felt);
+                        self.release(&mut frame);
+                    } else if view.over_view {
+                        self.set_pressure(1.0, &mut frame);
+                        self.press(&mut frame);
                     }
                 }
-                WindowEvent::TouchInput(input) => self.process_finger(input, &mut felt),
+                WindowEvent::TouchInput(input) => self.process_finger(input, &mut frame),
                 _ => {}
             }
         }
-        (felt.touches, felt.looked)
+        (frame.touches, frame.looked)
     }
 
-    fn process_key_pointer(&mut self, felt: &mut InputFrame<'_, '_>) {
-        let Some((cursor, pressed)) = felt.sight.keys else {
+    fn process_key_pointer(&mut self, frame: &mut InputFrame<'_, '_>) {
+        let Some((cursor, pressed)) = frame.view.keys else {
             self.keyed = None;
             if std::mem::take(&mut self.key) {
-                self.release(felt);
+                self.release(frame);
             }
             return;
         };
@@ -145,19 +145,19 @@ impl PointerInput {
         }
         let begins = pressed && !self.key;
         if self.keyed.replace(cursor) != Some(cursor) || begins {
-            self.go(cursor, felt);
+            self.go(cursor, frame);
         }
         if begins {
-            self.set_pressure(1.0, felt);
-            self.press(felt);
+            self.set_pressure(1.0, frame);
+            self.press(frame);
         } else if self.key && !pressed {
-            self.release(felt);
+            self.release(frame);
         }
         self.key = pressed;
     }
 
-    fn process_finger(&mut self, input: &TouchInput, felt: &mut InputFrame<'_, '_>) {
-        let place = input.position * felt.sight.scale;
+    fn process_finger(&mut self, input: &TouchInput, frame: &mut InputFrame<'_, '_>) {
+        let place = input.position * frame.view.scale;
         match input.phase {
             TouchPhase::Started => self.fingers += 1,
             TouchPhase::Ended | TouchPhase::Canceled => self.fingers = self.fingers.saturating_sub(1),
@@ -165,9 +165,9 @@ impl PointerInput {
         }
         self.several = self.fingers > 1 || self.several && self.fingers > 0;
         match (input.phase, self.finger) {
-            (TouchPhase::Started, None) if felt.sight.brush && !self.several => {
+            (TouchPhase::Started, None) if frame.view.brush && !self.several => {
                 (self.finger, self.cursor, self.came, self.gone) = (Some(input.id), Some(place), true, false);
-                self.set_pressure(pressure(input.force), felt);
+                self.set_pressure(pressure(input.force), frame);
             }
             // Two fingers move the camera.
             (TouchPhase::Started, Some(_)) => {
@@ -175,72 +175,72 @@ impl PointerInput {
                 if self.down && self.age < PINCH {
                     // The fingers of a pinch seldom touch down at the same time.
                     (self.down, self.beside) = (false, None);
-                    felt.touches.push(BrushInput::Withdraw);
+                    frame.touches.push(BrushInput::Withdraw);
                 } else {
-                    self.release(felt);
+                    self.release(frame);
                 }
             }
             (TouchPhase::Moved, Some(finger)) if finger == input.id => {
-                self.set_pressure(pressure(input.force), felt);
-                self.go(place, felt);
+                self.set_pressure(pressure(input.force), frame);
+                self.go(place, frame);
             }
-            (TouchPhase::Ended | TouchPhase::Canceled, Some(finger)) if finger == input.id => self.leave(felt),
+            (TouchPhase::Ended | TouchPhase::Canceled, Some(finger)) if finger == input.id => self.leave(frame),
             _ => {}
         }
     }
 
     /// Handles the end of a pen or finger.
-    fn leave(&mut self, felt: &mut InputFrame<'_, '_>) {
+    fn leave(&mut self, frame: &mut InputFrame<'_, '_>) {
         self.finger = None;
         if self.came {
             self.gone = true;
         } else {
-            self.release(felt);
+            self.release(frame);
         }
     }
 
-    fn go(&mut self, cursor: Vec2, felt: &mut InputFrame<'_, '_>) {
+    fn go(&mut self, cursor: Vec2, frame: &mut InputFrame<'_, '_>) {
         self.cursor = Some(cursor);
         if (self.down || self.beside.is_some())
-            && let Some(place) = felt.look(self.cursor)
+            && let Some(place) = frame.look(self.cursor)
         {
             self.down = true;
             let begins = self.beside.take();
-            felt.touches.push(begins.map_or(BrushInput::Move(place), |keys| BrushInput::Press(place, keys)));
+            frame.touches.push(begins.map_or(BrushInput::Move(place), |keys| BrushInput::Press(place, keys)));
         }
     }
 
-    fn press(&mut self, felt: &mut InputFrame<'_, '_>) {
+    fn press(&mut self, frame: &mut InputFrame<'_, '_>) {
         self.age = 0.0;
-        let place = felt.look(self.cursor);
+        let place = frame.look(self.cursor);
         (self.down, self.beside) = (place.is_some(), place.is_none().then_some(self.keys));
-        felt.touches.extend(place.map(|place| BrushInput::Press(place, self.keys)));
+        frame.touches.extend(place.map(|place| BrushInput::Press(place, self.keys)));
     }
 
-    fn release(&mut self, felt: &mut InputFrame<'_, '_>) {
+    fn release(&mut self, frame: &mut InputFrame<'_, '_>) {
         self.beside = None;
         if std::mem::take(&mut self.down) {
-            felt.touches.push(BrushInput::Release);
+            frame.touches.push(BrushInput::Release);
         }
     }
 
-    fn set_pressure(&mut self, pressure: f32, felt: &mut InputFrame<'_, '_>) {
+    fn set_pressure(&mut self, pressure: f32, frame: &mut InputFrame<'_, '_>) {
         if self.pressure.replace(pressure) != Some(pressure) {
-            felt.touches.push(BrushInput::Pressure(pressure));
+            frame.touches.push(BrushInput::Pressure(pressure));
         }
     }
 }
 
 /// Results of a frame's events so far.
 struct InputFrame<'a, 'b> {
-    sight: &'a ViewContext<'b>,
+    view: &'a ViewContext<'b>,
     touches: Vec<BrushInput>,
     looked: Option<[f32; 2]>,
 }
 
 impl InputFrame<'_, '_> {
     fn look(&mut self, cursor: Option<Vec2>) -> Option<[f32; 2]> {
-        let place = (self.sight.place)(cursor);
+        let place = (self.view.place)(cursor);
         self.looked = place.or(self.looked);
         place
     }
@@ -272,12 +272,12 @@ mod tests {
     }
 
     fn process_events(
-        hand: &mut PointerInput,
+        pointer: &mut PointerInput,
         events: &[WindowEvent],
         over_view: bool,
         brush: bool,
     ) -> Vec<BrushInput> {
-        hand.process(events.iter(), &ViewContext { place: &place, over_view, keys: None, brush, scale: 2.0 }).0
+        pointer.process(events.iter(), &ViewContext { place: &place, over_view, keys: None, brush, scale: 2.0 }).0
     }
 
     /// A touch event at a position in logical pixels.
@@ -302,12 +302,12 @@ mod tests {
     const KEYS: ModifierKeys = ModifierKeys { shift: false, ctrl: false, lifts: false, digs: false };
 
     #[test]
-    fn a_pen_paints_as_hard_as_it_presses_and_a_mouse_fully() {
+    fn pen_pressure_is_applied_and_mouse_paints_fully() {
         use TouchPhase::{Ended, Moved, Started};
-        let mut hand = PointerInput::default();
+        let mut pointer = PointerInput::default();
         // Whether it is over a panel is known a frame later.
         assert_eq!(
-            process_events(&mut hand, &[finger(7, Started, 60.0, Some(0.25))], false, true),
+            process_events(&mut pointer, &[finger(7, Started, 60.0, Some(0.25))], false, true),
             [BrushInput::Pressure(0.25)]
         );
         let next = [finger(7, Moved, 70.0, Some(0.5)), finger(7, Ended, 70.0, None)];
@@ -317,38 +317,40 @@ mod tests {
             BrushInput::Move([0.4, 0.4]),
             BrushInput::Release,
         ];
-        assert_eq!(process_events(&mut hand, &next, true, true), wanted);
+        assert_eq!(process_events(&mut pointer, &next, true, true), wanted);
         let click = [moved(80.0), button(ButtonState::Pressed), button(ButtonState::Released)];
         let wanted = [BrushInput::Pressure(1.0), BrushInput::Press([0.6, 0.6], KEYS), BrushInput::Release];
-        assert_eq!(process_events(&mut hand, &click, true, true), wanted);
-        assert_eq!(process_events(&mut hand, &click, true, true), wanted[1..]);
+        assert_eq!(process_events(&mut pointer, &click, true, true), wanted);
+        assert_eq!(process_events(&mut pointer, &click, true, true), wanted[1..]);
         let calibrated = ForceTouch::Calibrated { force: 2.0, max_possible_force: 8.0, altitude_angle: None };
         assert_eq!([pressure(Some(calibrated)), pressure(None)], [0.25, 1.0]);
     }
 
     #[test]
-    fn a_tap_within_a_frame_is_a_dab_and_one_on_a_panel_none() {
+    fn tap_within_one_frame_paints_unless_on_panel() {
         use TouchPhase::{Canceled, Ended, Started};
         let tap = [finger(1, Started, 75.0, None), finger(1, Ended, 75.0, None)];
-        let mut hand = PointerInput::default();
-        assert_eq!(process_events(&mut hand, &tap, false, true), [BrushInput::Pressure(1.0)]);
+        let mut pointer = PointerInput::default();
+        assert_eq!(process_events(&mut pointer, &tap, false, true), [BrushInput::Pressure(1.0)]);
         assert_eq!(
-            process_events(&mut hand, &[], true, true),
+            process_events(&mut pointer, &[], true, true),
             [BrushInput::Press([0.5, 0.5], KEYS), BrushInput::Release]
         );
         for (over_view, brush) in [(false, true), (true, false)] {
-            let mut hand = PointerInput::default();
-            process_events(&mut hand, &tap, false, brush);
-            assert_eq!(process_events(&mut hand, &[finger(1, Canceled, 75.0, None)], over_view, brush), []);
-            assert!(!hand.is_down());
+            let mut pointer = PointerInput::default();
+            process_events(&mut pointer, &tap, false, brush);
+            assert_eq!(process_events(&mut pointer, &[finger(1, Canceled, 75.0, None)], over_view, brush), []);
+            assert!(!pointer.is_down());
         }
     }
 
     #[test]
-    fn keys_paint_where_they_point() {
-        let mut hand = PointerInput::default();
+    fn keyboard_pointer_paints_at_its_position() {
+        let mut pointer = PointerInput::default();
         let mut feel = |keys| {
-            hand.process([].iter(), &ViewContext { place: &place, over_view: false, keys, brush: true, scale: 2.0 }).0
+            pointer
+                .process([].iter(), &ViewContext { place: &place, over_view: false, keys, brush: true, scale: 2.0 })
+                .0
         };
         let at = |cursor: f32, pressed| Some((Vec2::splat(cursor), pressed));
         assert_eq!(feel(at(150.0, false)), []);
@@ -360,8 +362,8 @@ mod tests {
         assert_eq!(feel(None), [BrushInput::Release]);
         // The mouse paints at its own position.
         assert_eq!(feel(at(150.0, false)), []);
-        let sight = |keys| ViewContext { place: &place, over_view: true, keys, brush: true, scale: 2.0 };
-        let mut feel = |events: &[WindowEvent], keys| hand.process(events.iter(), &sight(keys)).0;
+        let view = |keys| ViewContext { place: &place, over_view: true, keys, brush: true, scale: 2.0 };
+        let mut feel = |events: &[WindowEvent], keys| pointer.process(events.iter(), &view(keys)).0;
         let pressed = feel(&[moved(60.0), button(ButtonState::Pressed)], at(150.0, false));
         assert_eq!(pressed, [BrushInput::Press([0.2, 0.2], KEYS)]);
         assert_eq!(feel(&[moved(70.0)], at(150.0, false)), [BrushInput::Move([0.4, 0.4])]);
@@ -377,44 +379,44 @@ mod tests {
     }
 
     #[test]
-    fn a_second_finger_ends_the_stroke() {
+    fn second_finger_ends_the_stroke() {
         use TouchPhase::{Moved, Started};
-        let mut hand = PointerInput::default();
-        process_events(&mut hand, &[finger(1, Started, 75.0, None)], true, true);
-        process_events(&mut hand, &[], true, true);
-        assert!(hand.is_down());
-        hand.rest(0.3);
+        let mut pointer = PointerInput::default();
+        process_events(&mut pointer, &[finger(1, Started, 75.0, None)], true, true);
+        process_events(&mut pointer, &[], true, true);
+        assert!(pointer.is_down());
+        pointer.rest(0.3);
         let second = [finger(2, Started, 90.0, None), finger(1, Moved, 60.0, None), finger(2, Moved, 95.0, None)];
-        assert_eq!(process_events(&mut hand, &second, true, true), [BrushInput::Release]);
+        assert_eq!(process_events(&mut pointer, &second, true, true), [BrushInput::Release]);
         // A finger that returns while the other is down does not paint, nor does a pinch that starts within one frame.
         use TouchPhase::Ended;
         let again = [finger(1, Ended, 60.0, None), finger(1, Started, 60.0, None)];
-        assert_eq!(process_events(&mut hand, &again, true, true), []);
-        assert_eq!(process_events(&mut hand, &[], true, true), []);
+        assert_eq!(process_events(&mut pointer, &again, true, true), []);
+        assert_eq!(process_events(&mut pointer, &[], true, true), []);
         let gone = [finger(1, Ended, 60.0, None), finger(2, Ended, 60.0, None)];
-        assert_eq!(process_events(&mut hand, &gone, true, true), []);
+        assert_eq!(process_events(&mut pointer, &gone, true, true), []);
         let pinch = [finger(3, Started, 60.0, None), finger(4, Started, 80.0, None)];
-        assert_eq!(process_events(&mut hand, &pinch, true, true), []);
-        assert_eq!(process_events(&mut hand, &[], true, true), []);
+        assert_eq!(process_events(&mut pointer, &pinch, true, true), []);
+        assert_eq!(process_events(&mut pointer, &[], true, true), []);
         // If the second finger follows shortly after, the stroke is undone.
-        process_events(&mut hand, &[finger(3, Ended, 60.0, None), finger(4, Ended, 60.0, None)], true, true);
-        process_events(&mut hand, &[finger(5, Started, 60.0, None)], true, true);
-        process_events(&mut hand, &[], true, true);
-        assert!(hand.is_down());
-        hand.rest(0.1);
-        assert_eq!(process_events(&mut hand, &[finger(6, Started, 90.0, None)], true, true), [BrushInput::Withdraw]);
-        assert!(!hand.is_down());
+        process_events(&mut pointer, &[finger(3, Ended, 60.0, None), finger(4, Ended, 60.0, None)], true, true);
+        process_events(&mut pointer, &[finger(5, Started, 60.0, None)], true, true);
+        process_events(&mut pointer, &[], true, true);
+        assert!(pointer.is_down());
+        pointer.rest(0.1);
+        assert_eq!(process_events(&mut pointer, &[finger(6, Started, 90.0, None)], true, true), [BrushInput::Withdraw]);
+        assert!(!pointer.is_down());
     }
 
     #[test]
-    fn a_stroke_from_beside_the_map_begins_where_it_meets_it_unless_the_window_loses_the_focus() {
-        let mut hand = PointerInput::default();
+    fn stroke_from_outside_begins_at_map_border() {
+        let mut pointer = PointerInput::default();
         let from_beside = [moved(20.0), button(ButtonState::Pressed)];
-        assert_eq!(process_events(&mut hand, &from_beside, true, true), [BrushInput::Pressure(1.0)]);
-        assert_eq!(process_events(&mut hand, &[moved(50.0)], true, true), [BrushInput::Press([0.0, 0.0], KEYS)]);
-        assert_eq!(process_events(&mut hand, &[button(ButtonState::Released)], true, true), [BrushInput::Release]);
-        process_events(&mut hand, &from_beside, true, true);
+        assert_eq!(process_events(&mut pointer, &from_beside, true, true), [BrushInput::Pressure(1.0)]);
+        assert_eq!(process_events(&mut pointer, &[moved(50.0)], true, true), [BrushInput::Press([0.0, 0.0], KEYS)]);
+        assert_eq!(process_events(&mut pointer, &[button(ButtonState::Released)], true, true), [BrushInput::Release]);
+        process_events(&mut pointer, &from_beside, true, true);
         let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
-        assert_eq!(process_events(&mut hand, &[lost, moved(50.0)], true, true), []);
+        assert_eq!(process_events(&mut pointer, &[lost, moved(50.0)], true, true), []);
     }
 }

@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_takes_too_long_gets_coarser_until_it_fits_and_stays_so() {
+    fn slow_rendering_coarsens_until_it_fits() {
         let steps = steps(15.0, 120.0);
         assert_eq!(steps[..SEEN], [0; SEEN]);
         let (share, _) = STEPS[steps[299]];
@@ -454,14 +454,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_machine_draws_the_finest_picture_and_so_does_one_whose_time_goes_elsewhere() {
+    fn full_quality_is_kept_unless_rendering_is_slow() {
         assert!(steps(5.0, 20.0).into_iter().all(|step| step == 0));
         let finest = steps(180.0, 6.0).into_iter().filter(|&step| step == 0).count();
         assert!(finest >= 280, "{finest} of 300");
     }
 
     #[test]
-    fn a_machine_that_becomes_slower_while_a_coarser_picture_is_tried_keeps_the_coarser_one() {
+    fn slowdown_during_quality_trial_keeps_coarser_step() {
         // Everything takes 1.6 times as long as soon as a coarser step is tried.
         let last = |fixed: f32, finest: f32| {
             let (mut pace, mut slower) = (QualityController::default(), 1.0);
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_machine_that_stays_far_from_the_finest_picture_gives_up() {
+    fn only_persistently_slow_machine_is_too_slow() {
         let gives_up = |fixed: f32, finest: f32| {
             let mut pace = QualityController::default();
             (0..300).any(|_| {
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn the_finest_picture_comes_back_with_more_time() {
+    fn full_quality_returns_when_frames_get_faster() {
         let mut pace = QualityController { step: STEPS.len() - 1, ..QualityController::default() };
         (0..10 * SEEN).for_each(|_| pace.record_moving_frame(Duration::from_millis(9), false));
         assert_eq!(pace.step, 0);

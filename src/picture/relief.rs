@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn half_floats_are_the_nearest() {
+    fn half_floats_round_to_nearest() {
         for (value, bits) in [(0.0, 0), (1.0, 0x3c00), (-2.0, 0xc000), (65504.0, 0x7bff), (9e9, 0x7bff), (6e-8, 1)] {
             assert_eq!(half(value), bits, "{value}");
         }
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_ground_and_a_slope_towards_the_sun_are_lit_from_all_sides() {
+    fn flat_and_sun_facing_terrain_is_lit_everywhere() {
         for turn in 0..16 {
             let angle = turn as f32 * std::f32::consts::TAU / 16.0;
             for (steep, high) in [(0.0, 0.3), (0.2, 0.3), (0.0, 10.0), (0.0, 300.0), (0.0, 1e9)] {
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shadow_is_as_long_as_its_wall_is_high_over_the_suns_slope() {
+    fn shadow_length_matches_wall_height() {
         for (sun, from_left) in [(Vec3::new(-1.0, 0.5, 0.0), true), (Vec3::new(1.0, 0.5, 0.0), false)] {
             // A wall of 10 m across a flat map: its shadow is 20 m long.
             let relief = relief((64, 9), light(sun), |x, _| if x == 32 { 10.0 } else { 0.0 });
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oblique_shadow_has_the_length_of_a_straight_one() {
+    fn oblique_shadow_has_same_length() {
         // A peak at (20, 20); the tip of its shadow lies 24 m away along the rays.
         let sun = Vec3::new(-0.8, 0.5, -0.6);
         let relief = relief((64, 64), light(sun), |x, y| if (x, y) == (20, 20) { 12.0 } else { 0.0 });
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_change_make_the_same_relief_as_the_whole() {
+    fn partial_relief_update_matches_full_update() {
         let hill = |x: usize, y: usize| 8.0 * ((x as f32 * 0.31).sin() + (y as f32 * 0.23).cos());
         let size = (70, 50);
         let changed =
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_without_shadows_is_lit_and_tells_that_it_has_changed() {
+    fn disabling_shadows_lights_and_invalidates_map() {
         let light = light(SUN);
         let mut relief = relief((64, 40), light, |x, _| if x == 30 { 25.0 } else { 0.0 });
         relief.changed_parts();
@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hollow_sees_less_of_the_sky_than_a_crest() {
+    fn valley_sees_less_sky_than_crest() {
         let relief = relief((41, 41), light(SUN), |x, _| (x as f32 - 20.0).abs());
         let open = |x: usize| relief.covers[20 * 41 + x][0];
         assert!(open(20) < 140 && open(5) > open(20) && open(0) > 200, "{} {} {}", open(20), open(5), open(0));
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crest_is_bent_down_and_a_gully_up_and_an_even_slope_is_not_bent() {
+    fn crests_and_gullies_have_opposite_curvature() {
         for up in [1.0, -1.0] {
             let relief = relief((41, 41), light(SUN), |x, _| -0.4 * up * (x as f32 - 20.0).abs());
             let [_, _, broad, close] = relief.covers[20 * 41 + 20];
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_knows_the_highest_place_of_every_rim() {
+    fn rim_table_stores_maximum_height_per_side() {
         let relief = relief((300, 20), light(SUN), |x, y| if (x, y) == (150, 0) { 50.0 } else { 1.0 });
         let texels = rim_texels(&relief.rims, |metres| metres);
         let row = |side: usize| texels[side * RIM_CELLS..][..RIM_CELLS].iter().map(|&half| number(half));

@@ -19,7 +19,7 @@ pub(super) fn sweep_sunlight(
     top: &[f32],
     (width, height): (usize, usize),
     light: Light,
-    mut tell: impl FnMut(usize, &[u16]),
+    mut emit: impl FnMut(usize, &[u16]),
 ) -> Rims {
     let Vec3 { x, y, z } = light.sun;
     let flat = (x * x + z * z).sqrt().max(1e-6);
@@ -34,14 +34,14 @@ pub(super) fn sweep_sunlight(
     let spread = (light.spread * step * (1.0 + steep * steep) / light.exaggeration).min(drop);
     let rays = Rays { aside, drop, spread, from_last: along > 0.0 };
     if !turned {
-        return rays.sweep(top, (width, height), tell);
+        return rays.sweep(top, (width, height), emit);
     }
     let mut lit = vec![0; top.len()];
     let [first, last, starts, ends] = rays.sweep(&transposed(top, width, height), (height, width), |line, values| {
         lit[line * height..][..height].copy_from_slice(values);
     });
     for (row, values) in transposed(&lit, height, width).chunks_exact(width).enumerate() {
-        tell(row, values);
+        emit(row, values);
     }
     [starts, ends, first, last]
 }
@@ -62,7 +62,7 @@ struct Rays {
 impl Rays {
     /// Sweeps the rays over the lines and passes the sunlight of each to `tell`. Returns the rims: first and last line, first and
     /// last cell of every line.
-    fn sweep(self, top: &[f32], (length, lines): (usize, usize), mut tell: impl FnMut(usize, &[u16])) -> Rims {
+    fn sweep(self, top: &[f32], (length, lines): (usize, usize), mut emit: impl FnMut(usize, &[u16])) -> Rims {
         // One ray runs between any two cells of a line, before the first and after the last. It keeps its index while it moves
         // along the lines, so the window of rays over a line shifts from time to time.
         let gaps = length + 1;
@@ -94,7 +94,7 @@ impl Rays {
                 let width = (part * way[0] + (1.0 - part) * way[1]).max(least_width);
                 *lit = half((above / width).clamp(-MAX_SUNLIGHT, MAX_SUNLIGHT));
             }
-            tell(line, &lit);
+            emit(line, &lit);
             let crest = |cell: usize| row[cell].max(part * heights[cell] + (1.0 - part) * heights[cell + 1]);
             if line == 0 {
                 rims[0] = (0..length).map(crest).collect();

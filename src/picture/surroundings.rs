@@ -54,16 +54,16 @@ struct GroundPlaneMaterial {
     rims: Handle<Image>,
     /// Margins of the plinth at the sides and at the front; 0 without a plinth.
     #[uniform(4)]
-    plate: Vec4,
+    plinth: Vec4,
     #[texture(5)]
     #[sampler(6)]
     letters: Handle<Image>,
 }
 
 impl From<&GroundPlaneMaterial> for Variant {
-    fn from(GroundPlaneMaterial { scene, blocks, plate, .. }: &GroundPlaneMaterial) -> Self {
+    fn from(GroundPlaneMaterial { scene, blocks, plinth, .. }: &GroundPlaneMaterial) -> Self {
         let count = blocks.iter().filter(|block| block.z > 0.0).count();
-        Self::with(&[("CLOUDS", scene.has_clouds()), ("PLATE", plate.x > 0.0)]).and("BLOCKS", count)
+        Self::with(&[("CLOUDS", scene.has_clouds()), ("PLATE", plinth.x > 0.0)]).and("BLOCKS", count)
     }
 }
 
@@ -84,7 +84,7 @@ struct Surroundings {
     table: Handle<GroundPlaneMaterial>,
     rims: Handle<Image>,
     /// The plinth shown and its lettering.
-    plate: Option<Plinth>,
+    plinth: Option<Plinth>,
     letters: Handle<Image>,
 }
 
@@ -111,7 +111,7 @@ fn build(
         scene,
         blocks: [Vec4::ZERO; MOST_BLOCKS],
         rims: rims.clone(),
-        plate: Vec4::ZERO,
+        plinth: Vec4::ZERO,
         letters: letters.clone(),
     };
     let table = tables.add(table);
@@ -120,7 +120,7 @@ fn build(
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
     commands.spawn(DrawnMesh { mesh: meshes.add(lying), material: table.clone(), tract: None });
-    commands.insert_resource(Surroundings { sky, table, rims, plate: None, letters });
+    commands.insert_resource(Surroundings { sky, table, rims, plinth: None, letters });
 }
 
 /// Updates light, colours and shadows of sky and ground plane.
@@ -138,12 +138,12 @@ fn show(
     if !(blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed()) {
         return;
     }
-    let plate = Plinth::of(&simulations, &scene, preferences.settings.units);
-    if parts.plate != plate {
-        if let Some(plate) = &plate {
-            parts.letters = images.add(plate.image());
+    let plinth = Plinth::of(&simulations, &scene, preferences.settings.units);
+    if parts.plinth != plinth {
+        if let Some(plinth) = &plinth {
+            parts.letters = images.add(plinth.image());
         }
-        parts.plate = plate;
+        parts.plinth = plinth;
     }
     let seen = Some((blocks.times_lit(), blocks.numbers.clone()));
     if *lit != seen {
@@ -164,9 +164,9 @@ fn show(
         *place = numbers.footprint();
     }
     update(&mut skies, &parts.sky, |sky| sky.scene = scene);
-    let reach = parts.plate.as_ref().map_or(Vec2::ZERO, |plate| plate.reach);
+    let reach = parts.plinth.as_ref().map_or(Vec2::ZERO, |plinth| plinth.reach);
     update(&mut tables, &parts.table, |table| {
-        (table.scene, table.blocks, table.plate) = (scene, places, reach.extend(0.0).extend(0.0));
+        (table.scene, table.blocks, table.plinth) = (scene, places, reach.extend(0.0).extend(0.0));
         table.letters = parts.letters.clone();
     });
 }

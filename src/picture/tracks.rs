@@ -261,7 +261,7 @@ mod tests {
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn a_streak_ends_where_the_water_hides_its_bed_or_the_track_leaves_over_a_border() {
+    fn trail_ends_under_opaque_water_or_at_map_border() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut session = open_first("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
         let (width, height) = (session.simulation.terrain.width(), session.simulation.terrain.height());

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_have_the_cells_of_all_tiles_and_join_neighbours() {
+    fn upload_rects_cover_tiles_and_merge_neighbours() {
         let tiling = Tiling::new(100, 20);
         assert_eq!(parts(tiling, [].into_iter()), []);
         // Two adjacent ones, one after a small gap, two far away, and the next row.
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_lie_apart_and_narrow_ones_share_rows() {
+    fn upload_layouts_do_not_overlap_and_share_rows() {
         let rect = URect::new;
         let parts =
             [rect(0, 0, 8, 8), rect(16, 0, 40, 8), rect(0, 8, 100, 16), rect(40, 16, 44, 20), rect(64, 16, 72, 20)];

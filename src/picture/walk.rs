@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_eye_that_walks_stays_as_high_above_the_ground_and_one_that_flies_does_not_sink_into_it() {
+    fn walk_keeps_eye_height_and_fly_stays_above_ground() {
         let mut app = app();
         ask(&mut app, CameraCommand::SetMode(CameraMode::Walk));
         assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Walk);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn asked_again_or_to_show_the_land_from_elsewhere_the_camera_goes_round_it_as_before() {
+    fn leaving_walk_mode_restores_orbit_camera() {
         let mut app = app();
         for ends in [CameraCommand::SetMode(CameraMode::Walk), CameraCommand::FrameAll] {
             ask(&mut app, CameraCommand::SetMode(CameraMode::Walk));
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn an_eye_that_goes_round_the_land_does_not_come_into_it() {
+    fn orbit_camera_stays_above_ground() {
         let mut app = app();
         app.add_systems(PostUpdate, push_above_ground);
         app.world_mut().spawn(Window::default());
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_view_is_gone_to_by_the_shorter_way_and_one_that_is_not_there_is_told() {
+    fn bookmark_transition_takes_shorter_arc() {
         let mut app = app();
         let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
         app.world_mut().resource_mut::<Simulations>().views.bookmarks[1] = Some(kept);

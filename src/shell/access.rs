@@ -491,7 +491,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_screen_reader_asks_for_reaches_the_panels() {
+    fn screen_reader_actions_reach_the_panels() {
         let mut app = App::new();
         app.add_plugins(plugin).add_message::<EguiInputEvent>();
         let context = app.world_mut().spawn(EguiContext::default()).id();
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_not_read_aloud() {
+    fn icons_are_not_read_aloud() {
         assert_eq!(readable("\u{e3d0}  Play or pause").as_deref(), Some("Play or pause"));
         assert_eq!(readable("Export ⏵").as_deref(), Some("Export"));
         assert_eq!(readable("Droplets per tick"), None);

@@ -199,7 +199,7 @@ mod tests {
     use thalweg_scene::model::chart::Curve;
 
     #[test]
-    fn the_legend_stands_where_there_are_no_points() {
+    fn legend_is_placed_in_empty_corner() {
         let rising = Chart::new("a", "a", ["x", "y"]).with_curve(Curve::line("a", (0..9).map(|x| [f64::from(x); 2])));
         assert_eq!(corner(&rising), Corner::LeftTop);
         let falling = Curve::line("a", (0..9).map(|x| [f64::from(x), f64::from(-x)]));

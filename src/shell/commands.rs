@@ -161,7 +161,7 @@ mod tests {
     use crate::features::command_table;
 
     #[test]
-    fn no_key_is_taken_twice_and_no_title_is_said_twice() {
+    fn shortcuts_and_titles_are_unique() {
         let table = command_table();
         let mut keys: Vec<_> = table
             .entries()
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_words_in_small_letters() {
+    fn command_aliases_are_lowercase_words() {
         let table = command_table();
         assert!(table.entries().filter(|entry| !entry.aliases.is_empty()).count() > 40);
         for entry in table.entries() {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_told_by_what_stands_on_them() {
+    fn shortcuts_are_formatted_by_key_cap() {
         let (context, table) = (egui::Context::default(), command_table());
         let keys = |title: &str| {
             let entry = table.entries().find(|entry| entry.title == title).expect("it exists");

@@ -220,7 +220,7 @@ mod tests {
     use super::square_text;
 
     #[test]
-    fn a_square_says_what_it_adds_or_leaves_out() {
+    fn square_text_states_padding_or_cropping() {
         let text = |map: (usize, usize), side: usize| square_text(map, (side, side));
         assert!(text((300, 512), 512).contains("212 columns are added at the right"));
         assert!(text((512, 300), 512).contains("212 rows are added at the bottom"));

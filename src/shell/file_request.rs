@@ -281,13 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn a_title_becomes_a_name_that_every_system_allows() {
+    fn title_becomes_portable_file_name() {
         assert_eq!(file_name("Talus: how steep can a heap stand?"), "talus-how-steep-can-a-heap-stand");
         assert_eq!(file_name("Über 100 m/s"), "über-100-m-s");
     }
 
     #[test]
-    fn names_get_the_extension_that_they_lack() {
+    fn missing_extension_is_appended() {
         let named = |name: &str, kinds: &[&'static str]| {
             request(kinds).with_extension_checked(PathBuf::from(name)).expect("nothing is there").display().to_string()
         };
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_exists_is_not_written_over_by_a_name_without_its_extension() {
+    fn appended_extension_does_not_overwrite_existing_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (bare, whole) = (folder.path().join("hills"), folder.path().join("hills.thalweg"));
         assert_eq!(request(&["thalweg"]).with_extension_checked(bare.clone()), Ok(whole.clone()));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chosen_becomes_a_command_and_its_folder_is_remembered() {
+    fn chosen_file_becomes_command_and_folder_is_remembered() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills");
         let mut app = App::new();

@@ -349,7 +349,7 @@ pub fn playlist_error(path: &Path) -> Option<String> {
 pub(crate) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     presentation: Res<Presentation>,
-    panes: Res<FloatingWindows>,
+    windows: Res<FloatingWindows>,
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<AppCommand>,
 ) {
@@ -362,7 +362,7 @@ pub(crate) fn take_dropped_files(
         _ => None,
     });
     let files: Vec<&PathBuf> = files.collect();
-    if panes.is_open("playlist") {
+    if windows.is_open("playlist") {
         commands.write_batch(files.into_iter().map(|path| AddToPlaylist(path.clone()).into()));
         return;
     }
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_scene_is_opened_a_preset_set_and_a_map_asked_about() {
+    fn dropped_scene_preset_and_map_become_commands() {
         let scene = dropped(&[Path::new("/maps/mine.ron")]);
         assert_eq!(scene, (vec![FileCommand::Open("/maps/mine.ron".into(), Options::default()).into()], vec![]));
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn only_land_comes_into_a_playlist() {
+    fn playlist_accepts_only_terrain_files() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let put = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_and_ten_files_are_refused_with_what_would_be_right() {
+    fn dropped_folder_or_multiple_files_are_rejected() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (commands, told) = dropped(&[folder.path()]);
         assert!(commands.is_empty() && told[0].contains("this is a folder. Drop a file"), "{told:?}");

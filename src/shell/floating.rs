@@ -58,7 +58,7 @@ impl FloatingWindows {
 
     /// Returns `true` if a floating window of this kind is open.
     pub(crate) fn has_kind(&self, kind: FloatingWindowKind) -> bool {
-        self.all.iter().any(|(pane, _)| pane.kind == kind && self.is_open(pane.key))
+        self.all.iter().any(|(window, _)| window.kind == kind && self.is_open(window.key))
     }
 
     /// Opens a floating window.
@@ -88,7 +88,7 @@ pub trait AddFloatingWindow {
     /// Adds a floating window with the system that draws it.
     fn add_floating_window<M>(
         &mut self,
-        pane: FloatingWindow,
+        window: FloatingWindow,
         draw: impl IntoSystem<InMut<'static, FloatingWindowUi>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self;
 }
@@ -96,11 +96,11 @@ pub trait AddFloatingWindow {
 impl AddFloatingWindow for App {
     fn add_floating_window<M>(
         &mut self,
-        pane: FloatingWindow,
+        window: FloatingWindow,
         draw: impl IntoSystem<InMut<'static, FloatingWindowUi>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self {
         let system = self.register_system(draw);
-        self.world_mut().get_resource_or_init::<FloatingWindows>().all.push((pane, system));
+        self.world_mut().get_resource_or_init::<FloatingWindows>().all.push((window, system));
         self
     }
 }
@@ -108,38 +108,41 @@ impl AddFloatingWindow for App {
 /// Draws the open floating windows. Returns their commands.
 pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    let panes = world.resource::<FloatingWindows>();
-    let open: Vec<(FloatingWindow, FloatingWindowSystem, bool)> = panes
+    let windows = world.resource::<FloatingWindows>();
+    let open: Vec<(FloatingWindow, FloatingWindowSystem, bool)> = windows
         .open
         .iter()
         .filter_map(|(key, drawn)| {
-            let (pane, system) = panes.all.iter().find(|(pane, _)| pane.key == *key)?;
-            Some((*pane, *system, *drawn))
+            let (window, system) = windows.all.iter().find(|(window, _)| window.key == *key)?;
+            Some((*window, *system, *drawn))
         })
         .collect();
-    let last =
-        open.iter().rev().find(|(pane, ..)| pane.kind != FloatingWindowKind::Persistent).map(|(pane, ..)| pane.key);
-    for (pane, system, drawn) in open {
+    let last = open
+        .iter()
+        .rev()
+        .find(|(window, ..)| window.kind != FloatingWindowKind::Persistent)
+        .map(|(window, ..)| window.key);
+    for (window, system, drawn) in open {
         let mut shown = FloatingWindowUi { context: context.clone(), is_open: true, just_opened: !drawn };
         match world.run_system_with(system, &mut shown) {
             Ok(commands) => asked.extend(commands),
             Err(error) => error!("failed to draw a pane: {error}"),
         }
         // Escape closes the last opened floating window, after any list or text field in it. A search field always has the keyboard.
-        let escapes = match pane.kind {
+        let escapes = match window.kind {
             FloatingWindowKind::Search => context.input(|input| input.key_pressed(Key::Escape)),
             _ => access::escapes(context),
         };
         let escapes = escapes
-            && last == Some(pane.key)
+            && last == Some(window.key)
             && !world.resource::<Document>().asks_to_save
             && !world.resource::<FileDialog>().is_open();
-        let mut panes = world.resource_mut::<FloatingWindows>();
+        let mut windows = world.resource_mut::<FloatingWindows>();
         if shown.is_open && !escapes {
-            let open = panes.bypass_change_detection().open.iter_mut().find(|(open, _)| *open == pane.key);
+            let open = windows.bypass_change_detection().open.iter_mut().find(|(open, _)| *open == window.key);
             open.into_iter().for_each(|(_, drawn)| *drawn = true);
         } else {
-            panes.close(pane.key);
+            windows.close(window.key);
         }
     }
     asked

@@ -70,7 +70,7 @@ mod tests {
     use thalweg_scene::io::scene::GROUPS;
 
     #[test]
-    fn every_scene_has_a_heading_and_a_picture() {
+    fn every_scene_has_heading_and_thumbnail() {
         let context = egui::Context::default();
         let _ = context.run_ui(egui::RawInput::default(), |ui| {
             let cards = cards(ui.ctx());

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_a_legend_are_short() {
+    fn legend_numbers_are_short() {
         assert_eq!([0.0, 0.5, 2.0, 50.0, -0.025, 2.5].map(number), ["0", "0.5", "2", "50", "-0.025", "2.5"]);
         assert_eq!(
             [value_text(UnitSystem::Metric, 8.14e6, "m²"), value_text(UnitSystem::Metric, 8.5, "m")],

@@ -246,8 +246,8 @@ fn decide_keyboard(
 fn follow_pointer(
     mut contexts: EguiContexts,
     (free, sidebar): (Res<ViewportArea>, Res<Sidebar>),
-    (workspace, course, mode): (Res<State<Workspace>>, Res<LessonState>, Res<State<CameraMode>>),
-    (brushes, placing): (Res<Brushes>, Res<Placement>),
+    (workspace, lessons, mode): (Res<State<Workspace>>, Res<LessonState>, Res<State<CameraMode>>),
+    (brushes, placement): (Res<Brushes>, Res<Placement>),
     others: OtherWindows,
     mut pointer: ResMut<PointerOverView>,
 ) -> Result {
@@ -271,10 +271,10 @@ fn follow_pointer(
     });
     let stage = match **workspace {
         Workspace::Sculpt => false,
-        Workspace::Learn => course.attempt.is_none() && !sidebar.is_visible("rivers"),
+        Workspace::Learn => lessons.attempt.is_none() && !sidebar.is_visible("rivers"),
         Workspace::Present => true,
     };
-    let empty = brushes.active.is_none() && placing.kind.is_none() && *mode == CameraMode::Orbit;
+    let empty = brushes.active.is_none() && placement.kind.is_none() && *mode == CameraMode::Orbit;
     *pointer = PointerOverView { view: over, terrain: over && !on_widget(&context), adds_rain: stage && empty };
     Ok(())
 }
@@ -353,7 +353,7 @@ fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn handle_command(
     command: On<WindowCommand>,
-    (mut panes, placing): (ResMut<FloatingWindows>, Res<Placement>),
+    (mut panes, placement): (ResMut<FloatingWindows>, Res<Placement>),
     mut visible: ResMut<UiVisible>,
     simulations: Res<Simulations>,
     mut notices: ResMut<Notices>,
@@ -398,7 +398,7 @@ fn handle_command(
                 WindowCommand::ToggleUi.into()
             } else if *workspace == Workspace::Present {
                 OpenWorkspace(Workspace::Sculpt).into()
-            } else if full && placing.kind.is_none() {
+            } else if full && placement.kind.is_none() {
                 WindowCommand::ToggleFullScreen.into()
             } else {
                 return;

@@ -372,14 +372,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_numbers_have_three_digits_and_a_power() {
+    fn scientific_notation_has_three_digits() {
         for (number, text) in [(6e-5, "6e-5"), (1e-6, "1e-6"), (1.234e-3, "1.23e-3"), (0.01, "1e-2"), (0.0, "0e0")] {
             assert_eq!(format_scientific(number), text);
         }
     }
 
     #[test]
-    fn numbers_are_read_as_people_type_them() {
+    fn expressions_and_units_evaluate() {
         let same = [
             ("0,1", "", 0.1),
             ("0.1", "", 0.1),
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_says_what_one_is() {
+    fn invalid_number_error_shows_example() {
         let bad = [
             ("abc", "m", "\"abc\" is not a number. Enter e.g. 12.5, 5 m or 2*3."),
             ("", "", "\"\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_too_small_becomes_the_nearest_and_says_so() {
+    fn out_of_range_number_is_clamped_with_message() {
         let field = NumberField::new("Speed", "m/s", 0.0..=40.0_f32);
         assert_eq!(field.read("500"), Some(40.0));
         assert_eq!(field.message.take().as_deref(), Some("Speed: \"500\" is too large. Set to the maximum, 40 m/s."));
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_metres_may_show_and_take_feet() {
+    fn metre_field_displays_and_accepts_feet() {
         let field = NumberField::new("Height", "m", 0.0..=100.0_f32);
         field.display_unit.set(display_unit(UnitSystem::Feet, "m"));
         assert_eq!(
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_only_looked_at_keeps_its_hidden_digits() {
+    fn unedited_number_keeps_hidden_digits() {
         let field = NumberField::new("Speed", "m/s", 0.0..=40.0_f32);
         let text = field.show(0.123_456, |_| "0.1235".to_owned());
         assert_eq!(field.read(&text), None);

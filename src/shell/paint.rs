@@ -52,7 +52,7 @@ struct WindowSurfaces(EntityHashMap<WindowSurface>);
 /// Render state of a window, and pending updates.
 #[derive(Default)]
 struct WindowSurface {
-    tools: Option<Pipelines>,
+    pipelines: Option<Pipelines>,
     sheet: Option<PanelTexture>,
     /// Image of the view, the drawn part of it, and its rectangle in the window, in pixels.
     picture: Handle<Image>,
@@ -123,11 +123,11 @@ fn paint(
     let (target, camera) = view.into_inner();
     let Some(format) = target.out_texture_view_format() else { return };
     let Some(screen) = screens.0.get_mut(&camera.id()) else { return };
-    let WindowSurface { tools, sheet, jobs, unused, textures, changed, scale, .. } = screen;
-    if tools.as_ref().is_none_or(|tools| tools.format != format) {
-        *tools = Some(Pipelines::new(&device, format, tools.take()));
+    let WindowSurface { pipelines, sheet, jobs, unused, textures, changed, scale, .. } = screen;
+    if pipelines.as_ref().is_none_or(|pipelines| pipelines.format != format) {
+        *pipelines = Some(Pipelines::new(&device, format, pipelines.take()));
     }
-    let Some(Pipelines { panels, clear, .. }) = tools else { return };
+    let Some(Pipelines { panels, clear, .. }) = pipelines else { return };
     unused.drain(..).for_each(|id| panels.free_texture(&id));
     for (id, delta) in textures.set.drain(..) {
         panels.update_texture(device.wgpu_device(), &queue, id, &delta);
@@ -183,7 +183,7 @@ fn composite(
     mut context: RenderContext,
 ) {
     let (target, camera) = view.into_inner();
-    let Some(WindowSurface { tools: Some(tools), sheet: Some(sheet), picture, share, view, over, .. }) =
+    let Some(WindowSurface { pipelines: Some(pipelines), sheet: Some(sheet), picture, share, view, over, .. }) =
         screens.0.get(&camera.id())
     else {
         return;
@@ -196,19 +196,19 @@ fn composite(
     let picture = images.get(picture);
     let (min, size) = (view.min.as_vec2(), view.size().as_vec2());
     let numbers = [min.x, min.y, size.x, size.y, share.x, share.y, 0.0, 0.0];
-    queue.write_buffer(&tools.numbers, 0, bytemuck::cast_slice(&numbers));
+    queue.write_buffer(&pipelines.numbers, 0, bytemuck::cast_slice(&numbers));
     let entries = [
-        tools.numbers.as_entire_binding(),
+        pipelines.numbers.as_entire_binding(),
         wgpu::BindingResource::TextureView(&sheet.light),
         wgpu::BindingResource::TextureView(&sheet.bytes),
         wgpu::BindingResource::TextureView(&picture.unwrap_or(&fallback.d2).texture_view),
-        wgpu::BindingResource::Sampler(&tools.sampler),
+        wgpu::BindingResource::Sampler(&pipelines.sampler),
     ];
     let entries: Vec<_> =
         (0..).zip(entries).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
     let group = device.wgpu_device().create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("window"),
-        layout: &tools.layout,
+        layout: &pipelines.layout,
         entries: &entries,
     });
     let diagnostics = context.diagnostic_recorder();
@@ -230,10 +230,10 @@ fn composite(
         };
         if let Some(picture) = picture {
             let alike = picture.size_2d() == view.size() && *share == Vec2::ONE;
-            draw(if alike { &tools.alike } else { &tools.scaled }, &[rect]);
+            draw(if alike { &pipelines.alike } else { &pipelines.scaled }, &[rect]);
         }
-        draw(&tools.beside, &around(rect, whole));
-        draw(&tools.over, over);
+        draw(&pipelines.beside, &around(rect, whole));
+        draw(&pipelines.over, over);
     }
     span.end(context.command_encoder());
 }

@@ -58,9 +58,9 @@ pub(crate) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let pane = WindowCommand::Toggle;
+    let window = WindowCommand::Toggle;
     let palette = "Search for a command or parameter by name.";
-    table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(PANE.key));
+    table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], window(PANE.key));
 }
 
 fn rows(context: &egui::Context, table: &CommandTable) -> impl Iterator<Item = SearchResult> {
@@ -138,15 +138,15 @@ fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Ve
 pub const PANE: FloatingWindow = FloatingWindow { key: "palette", kind: FloatingWindowKind::Search };
 
 pub(crate) fn pane_ui(
-    InMut(pane): InMut<FloatingWindowUi>,
+    InMut(window): InMut<FloatingWindowUi>,
     state: PaletteParams,
     mut palette: Local<Palette>,
 ) -> Vec<AppCommand> {
-    if pane.just_opened {
+    if window.just_opened {
         *palette = Palette::default();
     }
-    let chosen = palette_ui(&pane.context, &state, &mut palette);
-    pane.is_open = chosen.is_none();
+    let chosen = palette_ui(&window.context, &state, &mut palette);
+    window.is_open = chosen.is_none();
     chosen.into_iter().collect()
 }
 

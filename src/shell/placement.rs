@@ -55,13 +55,13 @@ pub(crate) fn plugin(app: &mut App) {
 
 fn begin_placement(
     command: On<BeginPlacement>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
     mut visible: ResMut<UiVisible>,
     mut contexts: EguiContexts,
     mut commands: Commands,
 ) {
     visible.0 = true;
-    placing.begin(Some(command.0));
+    placement.begin(Some(command.0));
     if let Ok(context) = contexts.ctx_mut() {
         navigate::unfold(context, command.0.panel());
     }
@@ -69,9 +69,9 @@ fn begin_placement(
 }
 
 /// Cancels the placement when a brush is selected.
-fn cancel_on_brush(brushes: Res<Brushes>, mut placing: ResMut<Placement>) {
-    if brushes.active.is_some() && placing.kind.is_some() {
-        placing.begin(None);
+fn cancel_on_brush(brushes: Res<Brushes>, mut placement: ResMut<Placement>) {
+    if brushes.active.is_some() && placement.kind.is_some() {
+        placement.begin(None);
     }
 }
 
@@ -122,12 +122,12 @@ impl Placement {
 /// Draws a button that starts or cancels a placement.
 pub(crate) fn choice_ui(
     ui: &mut Ui,
-    placing: &mut Placement,
+    placement: &mut Placement,
     placed: PlacementKind,
     (text, help): (&str, &str),
 ) -> Option<AppCommand> {
-    let on = placing.kind == Some(placed);
-    access::choice(ui, on, text).on_hover_text(help).clicked().then(|| placing.toggle(placed))
+    let on = placement.kind == Some(placed);
+    access::choice(ui, on, text).on_hover_text(help).clicked().then(|| placement.toggle(placed))
 }
 
 /// Draws an instruction over the view, and sets the crosshair cursor.
@@ -140,11 +140,11 @@ pub(crate) fn hint_ui(root: &Ui, view: egui::Rect, text: &str) {
 }
 
 /// Draws the hint of a pending placement, and cancels it on Escape. The section draws its own hint.
-pub(crate) fn click_ui(InMut(root): InMut<Ui>, mut placing: ResMut<Placement>) -> Vec<AppCommand> {
-    if placing.kind.is_some_and(|placed| placed != PlacementKind::Section) {
+pub(crate) fn click_ui(InMut(root): InMut<Ui>, mut placement: ResMut<Placement>) -> Vec<AppCommand> {
+    if placement.kind.is_some_and(|placed| placed != PlacementKind::Section) {
         hint_ui(root, root.max_rect(), "Click on the terrain. Esc cancels.");
         if root.input(|input| input.key_pressed(egui::Key::Escape)) {
-            placing.begin(None);
+            placement.begin(None);
         }
     }
     Vec::new()

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_painted_again() {
+    fn only_changed_tiles_are_repainted() {
         let [white, red] = [Color32::WHITE, Color32::RED];
         let panel = |color| job(&[(10.0, 10.0, white), (200.0, 40.0, color), (400.0, 300.0, white)]);
         let other = job(&[(500.0, 200.0, white)]);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn rectangles_cover_marked_tiles_once_and_stay_within_the_window() {
+    fn dirty_rectangles_cover_marked_tiles_once() {
         let mut tiles = MarkedTiles::new(UVec2::new(130, 50), 1.0);
         tiles.mark(Rect::from_min_max(pos2(-30.0, 20.0), pos2(40.0, 900.0)));
         tiles.mark(Rect::from_min_max(pos2(100.0, 0.0), pos2(129.0, 40.0)));
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_painted_again_is_cut_to_its_rectangle() {
+    fn repaint_is_clipped_to_its_rectangle() {
         let jobs = [job(&[(10.0, 10.0, Color32::WHITE)]), job(&[(300.0, 10.0, Color32::WHITE)])];
         let cut: Vec<_> = clip_jobs(&jobs, URect::new(0, 0, 64, 32), 2.0).collect();
         let [ClippedPrimitive { clip_rect, .. }] = &cut[..] else { panic!("one of two lies there: {}", cut.len()) };

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_move_an_eye_that_walks_as_long_as_they_are_held_and_all_others_give_commands() {
+    fn camera_moves_while_navigation_keys_are_held() {
         let mut app = app();
         app.insert_resource(KeyboardFocus::Camera);
         let way = |app: &App| app.world().resource::<NavigationInput>().direction;
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_table_asks_for_its_command_though_all_is_pressed_and_let_go_in_one_frame() {
+    fn every_shortcut_triggers_within_one_frame() {
         for entry in crate::features::command_table().entries() {
             for keys in &entry.shortcuts {
                 let mut app = app();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_land_keeps_its_arrows_and_leaves_brushes_and_the_camera_to_the_commands() {
+    fn focused_viewport_keeps_its_arrow_keys() {
         let mut app = app();
         app.insert_resource(KeyboardFocus::Viewport);
         for key in [Key::Space, Key::ArrowRight, Key::Tab] {
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_is_shown_while_b_is_held_and_not_after_the_focus_is_lost() {
+    fn start_is_compared_only_while_b_is_held() {
         let mut app = app();
         press(&mut app, Key::Character("b".into()), true);
         assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Start)]);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_are_typed_into_a_field_or_behind_a_window_ask_for_nothing() {
+    fn text_input_and_dialogs_block_shortcuts() {
         let mut app = app();
         for keyboard in [KeyboardFocus::Modal, KeyboardFocus::TextField, KeyboardFocus::Widget, KeyboardFocus::Window] {
             app.insert_resource(keyboard);
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_in_the_presenters_window_run_the_show_and_do_nothing_else() {
+    fn presenter_window_accepts_only_presentation_keys() {
         let mut app = app();
         let list = Arc::new(Playlist::of(["wadi", "delta"]));
         let presentation = Presentation::of(list, false, app.world().resource::<Simulations>());
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_take_brushes_and_go_to_kept_views_in_present() {
+    fn digit_keys_select_brushes_or_go_to_bookmarks() {
         let mut app = app();
         let three = |app: &mut App| {
             press(app, Key::Character("3".into()), true);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn before_a_room_keys_turn_pages_and_a_kiosk_obeys_few() {
+    fn presentation_keys_turn_pages_and_kiosk_allows_few() {
         let mut app = app();
         let show = |app: &mut App, kiosk| {
             let list = Arc::new(Playlist::of(["wadi"]));

@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_other_file_of_the_panels_names_a_colour() {
+    fn colours_are_defined_only_in_style_module() {
         fn files_below(folder: &Path) -> Vec<PathBuf> {
             let entries = fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it is readable").path());
             entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_unit_that_fits() {
+    fn durations_use_a_fitting_unit() {
         for (seconds, text) in [
             (0.0, "0.000 s"),
             (0.042, "0.042 s"),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped_by_three() {
+    fn digits_are_grouped_by_three() {
         let text = grouped;
         assert_eq!(
             [7, 1000, 200_000, 12_345_678].map(text),

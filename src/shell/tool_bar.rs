@@ -38,7 +38,7 @@ pub fn tool_bar_ui(
     InMut(ui): InMut<Ui>,
     brushes: Res<Brushes>,
     table: Res<CommandTable>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
 ) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let held = brushes.active;
@@ -54,9 +54,9 @@ pub fn tool_bar_ui(
     egui::ScrollArea::vertical().scroll_bar_visibility(hidden).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.add_space(4.0);
-        let looks = held.is_none() && placing.kind.is_none();
+        let looks = held.is_none() && placement.kind.is_none();
         if button(ui, icon::CURSOR, "No brush", "Deselect the brush (Esc).", looks) {
-            placing.begin(None);
+            placement.begin(None);
             asked.push(BrushCommand::Activate(None).into());
         }
         ui.separator();
@@ -64,7 +64,7 @@ pub fn tool_bar_ui(
             let help = table.help(ui.ctx(), &BrushCommand::Activate(Some(tool)).into());
             let on = held == Some(tool);
             if button(ui, tool_icon(tool), tool.title(), &help, on) {
-                placing.begin(None);
+                placement.begin(None);
                 asked.push(BrushCommand::Activate(if on { None } else { Some(tool) }).into());
             }
         }
@@ -72,9 +72,9 @@ pub fn tool_bar_ui(
         let sources =
             [(PlacementKind::Spring, icon::DROP, "Spring"), (PlacementKind::Drain, icon::DROP_SLASH, "Drain")];
         for (placed, icon, name) in sources {
-            let on = placing.kind == Some(placed);
+            let on = placement.kind == Some(placed);
             if button(ui, icon, name, "Click on the terrain to place it. Drag to move it, click to adjust it.", on) {
-                asked.push(placing.toggle(placed));
+                asked.push(placement.toggle(placed));
             }
         }
         access::follow_focus(ui);

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_have_a_unit_that_fits() {
+    fn amounts_use_a_fitting_unit() {
         let texts = [-0.0, 3e-7, 12.5, 2.5e6, 3.2e11].map(|value| volume(UnitSystem::Metric, value));
         assert_eq!(texts, ["0.00 m³", "3.0e-7 m³", "12.50 m³", "2.50 million m³", "320.00 km³"]);
         assert_eq!([-0.04, -0.06].map(|metres| length(UnitSystem::Metric, metres, 1)), ["0.0 m", "-0.1 m"]);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn feet_are_told_where_they_were_chosen() {
+    fn amounts_are_converted_to_feet() {
         assert_eq!(
             [0.0, 1.0, 2.5e6].map(|value| volume(UnitSystem::Feet, value)),
             ["0.00 ft³", "35.31 ft³", "88.29 million ft³"]

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_computations_run_at_once_and_a_panic_leaves_no_output() {
+    fn tasks_run_concurrently_and_panic_yields_no_output() {
         // Each waits until the next one has started.
         let (begins, has_begun) = channel();
         let first = BackgroundTask::start("first", move || has_begun.recv().is_ok());

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_tool_has_its_own_brush_which_is_remembered() {
+    fn each_tool_remembers_its_brush() {
         let mut brushes = Brushes { active: Some(Tool::Raise), ..Brushes::default() };
         assert!(brushes.changed().is_empty());
         brushes.change("strength", &Value::Number(0.25));

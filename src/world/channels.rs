@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_picture_of_large_land_does_not_wait_for_its_rivers() {
+    fn first_frame_of_large_terrain_does_not_wait_for_rivers() {
         let side = MAX_SYNCHRONOUS_CELLS.isqrt() + 8;
         let options = Options { size: Some((side, side)), ..Options::default() };
         let mut session = open_first("round-hill", &options).expect("built in");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn rivers_are_there_with_the_first_picture_and_follow_land_and_sliders() {
+    fn rivers_update_with_terrain_and_parameters() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let mut session = open_first("alpine-valley", &options).expect("built in");
         session.rivers = RiverParams { shown: true, from_cells: 40.0, ..RiverParams::default() };

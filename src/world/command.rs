@@ -198,7 +198,7 @@ mod tests {
     struct Counted(Vec<u32>);
 
     #[test]
-    fn commands_are_carried_out_in_their_order_with_what_they_ask_for_in_turn() {
+    fn nested_commands_execute_after_queued_ones() {
         let mut app = App::new();
         app.add_message::<AppCommand>()
             .init_resource::<Counted>()
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_equal_if_type_and_values_are() {
+    fn commands_compare_by_type_and_value() {
         let [one, same, other, rest] = [Count(1).into(), Count(1).into(), Count(2).into(), AppCommand::from(Rest)];
         assert!(one == same && one == Count(1) && one != other && one != Count(2));
         assert!(one != rest && one != Rest && rest == Rest && one.get::<Rest>().is_none());

@@ -36,9 +36,9 @@ pub struct Document {
     /// `true` if an autosave is due before the interval ends.
     keeps_now: bool,
     /// Autosaves; the last one is that of the project, the others belong to projects it has replaced.
-    keepers: Vec<RecoverySlot>,
+    slots: Vec<RecoverySlot>,
     /// Autosaves left by crashes and not offered yet, the newest last.
-    left_behind: Vec<PathBuf>,
+    abandoned: Vec<PathBuf>,
     /// `true` if the program exits once the project is saved.
     leaves: bool,
     /// `true` if another process is about to continue with the project, saved or not.
@@ -55,8 +55,8 @@ impl Default for Document {
             kept: (0, 0),
             kept_at: Instant::now(),
             keeps_now: false,
-            keepers: Vec::new(),
-            left_behind: Vec::new(),
+            slots: Vec::new(),
+            abandoned: Vec::new(),
             leaves: false,
             handed_over: false,
             handover_path: None,
@@ -72,24 +72,24 @@ impl Document {
     /// The folder is not writable.
     pub fn start_autosave(&mut self, folder: &Path, opened: Option<&Path>, tick: u64) -> Result<(), Error> {
         self.kept = (0, tick);
-        self.keepers.push(RecoverySlot::new(folder)?);
+        self.slots.push(RecoverySlot::new(folder)?);
         if let Some(path) = opened {
             self.adopt_autosave(path);
         }
-        self.left_behind = find_abandoned(folder);
-        self.left_behind.reverse();
+        self.abandoned = find_abandoned(folder);
+        self.abandoned.reverse();
         Ok(())
     }
 
     /// Returns `true` if an opened project is an autosave left by a crash. Its autosave file is then reused.
     pub(super) fn adopt_autosave(&mut self, path: &Path) -> bool {
-        let own = self.keepers.last().map(|keeper| keeper.path().parent());
-        let left_behind = own.is_some_and(|folder| folder == path.parent());
-        if left_behind {
+        let own = self.slots.last().map(|keeper| keeper.path().parent());
+        let abandoned = own.is_some_and(|folder| folder == path.parent());
+        if abandoned {
             self.saved = None;
-            self.keepers.extend(RecoverySlot::adopt(path));
+            self.slots.extend(RecoverySlot::adopt(path));
         }
-        left_behind
+        abandoned
     }
 
     /// Returns `true` if the project was recovered after a crash and has not been saved since.
@@ -144,16 +144,16 @@ pub struct CameraPose {
 }
 
 /// Returns a copy of the project for saving.
-pub(super) fn project(simulations: &Simulations, eye: CameraPose) -> Box<Project> {
-    let views = Views { eye: eye.camera, saved: simulations.views.clone() };
+pub(super) fn project(simulations: &Simulations, pose: CameraPose) -> Box<Project> {
+    let views = Views { camera: pose.camera, saved: simulations.views.clone() };
     Box::new(Project { chosen: simulations.selected_index(), views, ..Project::of(simulations.all().to_vec()) })
 }
 
 /// Offers to recover autosaves left by crashes, until each is answered, now or after a later start.
 pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>) {
-    let left_behind = &mut document.bypass_change_detection().left_behind;
+    let abandoned = &mut document.bypass_change_detection().abandoned;
     while notices.questions() < OFFERS
-        && let Some(path) = left_behind.pop()
+        && let Some(path) = abandoned.pop()
     {
         let modified = fs::metadata(&path).and_then(|file| file.modified()).ok();
         let age =
@@ -198,7 +198,7 @@ pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -
 pub(super) fn autosave(
     mut leaving: MessageReader<AppExit>,
     simulations: Res<Simulations>,
-    eye: Res<CameraPose>,
+    pose: Res<CameraPose>,
     history: Res<History>,
     preferences: Res<Preferences>,
     mut document: ResMut<Document>,
@@ -209,14 +209,14 @@ pub(super) fn autosave(
     let now = (history.changes(), simulations.ticks());
     let fresh = document.kept != now;
     if let Some(exit) = leaving.read().last() {
-        let keepers = std::mem::take(&mut document.keepers);
+        let slots = std::mem::take(&mut document.slots);
         if exit.is_success() && !jobs.failed {
-            keepers.into_iter().for_each(RecoverySlot::end);
-        } else if let Some(keeper) = keepers.last() {
+            slots.into_iter().for_each(RecoverySlot::end);
+        } else if let Some(keeper) = slots.last() {
             // After an irregular exit, the autosave is offered at the next start.
             let held = jobs.locked.take();
             if fresh || document.handed_over {
-                let mut project = project(held.as_ref().map_or(&simulations, |held| &held.before), *eye);
+                let mut project = project(held.as_ref().map_or(&simulations, |held| &held.before), *pose);
                 match save(&mut project, keeper.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
                     Ok(_) => document.handover_path = Some(keeper.path().to_owned()),
@@ -225,7 +225,7 @@ pub(super) fn autosave(
         }
         return;
     }
-    let Some(keeper) = document.keepers.last().filter(|_| !jobs.is_project_locked()) else { return };
+    let Some(keeper) = document.slots.last().filter(|_| !jobs.is_project_locked()) else { return };
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
     if !(std::mem::take(&mut document.keeps_now) || due) {
@@ -233,7 +233,7 @@ pub(super) fn autosave(
     }
     document.kept_at = Instant::now();
     if fresh {
-        let (path, mut project) = (keeper.path().to_owned(), project(&simulations, *eye));
+        let (path, mut project) = (keeper.path().to_owned(), project(&simulations, *pose));
         let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
         let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.is_kept(now);
         jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, kept);

@@ -96,7 +96,7 @@ fn handle_command(
     command: On<FileCommand>,
     mut work: ProjectParams,
     mut document: ResMut<Document>,
-    eye: Res<CameraPose>,
+    pose: Res<CameraPose>,
     mut leave: MessageWriter<AppExit>,
 ) {
     match command.event() {
@@ -107,7 +107,7 @@ fn handle_command(
         }
         FileCommand::SaveMap(map, path) => save_map(&mut work, map, path),
         FileCommand::SaveScene(path) => save_scene(&mut work, path),
-        FileCommand::SaveProject(path) => save_project(&mut work, path.clone(), *eye),
+        FileCommand::SaveProject(path) => save_project(&mut work, path.clone(), *pose),
         FileCommand::SavePreset(group, path) => {
             let preset = Preset::of(work.simulations.selected(), *group);
             work.jobs.save(&mut work.notices, path, move |path, _| preset.save(path));
@@ -216,10 +216,10 @@ struct SavedProject {
     size: String,
 }
 
-fn save_project(work: &mut ProjectParams, path: PathBuf, eye: CameraPose) {
+fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose) {
     work.preferences.remember_folder(&path);
     work.history.end_stroke();
-    let mut project = project(&work.simulations, eye);
+    let mut project = project(&work.simulations, pose);
     if work.preferences.settings.save_timeline {
         let (timeline, left_out) = work.history.snapshots(&work.simulations);
         project.timeline = timeline;

@@ -279,9 +279,9 @@ fn restore_locked(world: &mut World) {
 
 /// Displays the latest state of a growing mountain range in place of the locked project.
 pub(super) fn show_growth(jobs: Res<Jobs>, mut simulations: ResMut<Simulations>, mut revision: ResMut<Revision>) {
-    let Some(LockedProject { preview_layers: sheets, .. }) = &jobs.locked else { return };
-    let sheets: Vec<_> = sheets.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
-    for (session, sheet) in simulations.all_mut().iter_mut().zip(sheets) {
+    let Some(LockedProject { preview_layers: layers, .. }) = &jobs.locked else { return };
+    let layers: Vec<_> = layers.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
+    for (session, sheet) in simulations.all_mut().iter_mut().zip(layers) {
         let Some([bedrock, sand]) = sheet else { continue };
         let terrain = &mut session.simulation.terrain;
         (terrain.bedrock, terrain.sand) = (bedrock, sand);

@@ -10,7 +10,6 @@ mod channels;
 pub mod charts;
 mod command;
 mod compare;
-mod course;
 mod document;
 mod edit;
 mod fast_forward;
@@ -19,6 +18,7 @@ mod file;
 mod history;
 pub(crate) mod jobs;
 mod label;
+mod lessons;
 mod notice;
 pub(crate) mod opening;
 mod other_windows;
@@ -49,7 +49,6 @@ pub use self::{
     channels::RiverOverlay,
     command::{AppCommand, AppCommandEvent},
     compare::{CompareCommand, Comparison, Divider},
-    course::LessonState,
     document::{CameraPose, Document},
     edit::EditCommand,
     fast_forward::FastForward,
@@ -57,6 +56,7 @@ pub use self::{
     history::{History, HistoryCommand, HistoryRow, Thumbnail, TimelinePosition},
     jobs::{Job, JobKind, Jobs},
     label::Label,
+    lessons::LessonState,
     notice::{Notice, NoticeLevel, Notices},
     opening::{LessonOpened, ProjectReplaced},
     other_windows::OtherWindows,
@@ -293,7 +293,7 @@ pub fn plugin(app: &mut App) {
         .add_plugins((simulations::plugin, ticks::plugin, history::plugin, workspace::plugin))
         .add_plugins((run::plugin, edit::plugin, file::plugin, bookmarks::plugin, compare::plugin))
         .add_plugins((brush::plugin, overlay::plugin))
-        .add_plugins((quiz::plugin, course::plugin))
+        .add_plugins((quiz::plugin, lessons::plugin))
         .add_plugins((presentation::plugin, recording::plugin))
         .add_systems(
             Update,

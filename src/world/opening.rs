@@ -114,7 +114,7 @@ fn take_opened(
         }
         OpeningResult::Project(path, project) => {
             let Project { sessions, chosen, views, timeline } = *project;
-            if let Some(camera) = views.eye {
+            if let Some(camera) = views.camera {
                 commands.trigger(CameraCommand::Place(camera));
             }
             work.transport.playing = false;

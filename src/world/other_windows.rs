@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happens_in_another_window_is_told_from_what_happens_in_the_main_one() {
+    fn events_of_other_windows_are_distinguished() {
         let mut world = World::new();
         let main = world.spawn((Window::default(), PrimaryWindow)).id();
         let other = world.spawn(Window { focused: false, ..Window::default() }).id();

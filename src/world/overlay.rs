@@ -166,7 +166,7 @@ impl Overlay {
     }
 
     /// Updates the values of every simulation. Discharge is averaged over time.
-    fn measure(&mut self, simulations: &Simulations, from_cells: f32, goes_on: bool) {
+    fn measure(&mut self, simulations: &Simulations, from_cells: f32, continues: bool) {
         let Some(quantity) = self.shown else { return };
         let first = &simulations.all()[0].simulation;
         self.differences.clear();
@@ -181,7 +181,7 @@ impl Overlay {
             difference.unwrap_or_else(|| simulation.quantity(quantity))
         });
         let ticks = simulations.ticks().saturating_sub(std::mem::replace(&mut self.ticks, simulations.ticks()));
-        if quantity == Quantity::Discharge && goes_on && self.values.len() == simulations.all().len() {
+        if quantity == Quantity::Discharge && continues && self.values.len() == simulations.all().len() {
             let weight = 1.0 - (1.0 - NEWEST).powi(ticks.min(1000) as i32);
             for (mean, now) in self.values.iter_mut().zip(now) {
                 if mean.len() == now.len() {
@@ -267,9 +267,10 @@ pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision
     if (overlay.seen == Some(now) && !simulations.is_changed()) || !simulations.is_displayable() {
         return;
     }
-    let goes_on = overlay.seen.is_some_and(|(seen, shown, ..)| seen.start == revision.start && shown == overlay.shown);
+    let continues =
+        overlay.seen.is_some_and(|(seen, shown, ..)| seen.start == revision.start && shown == overlay.shown);
     overlay.seen = Some(now);
-    overlay.measure(&simulations, from_cells, goes_on);
+    overlay.measure(&simulations, from_cells, continues);
     let wanted = overlay.arrows || simulations.selected().water_look.shown;
     let streams = overlay.arrows_are_of_streams();
     let flow = |session: &Session| {
@@ -327,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scales_end_at_round_numbers_and_stay_while_values_waver() {
+    fn overlay_scale_rounds_up_with_hysteresis() {
         assert_eq!(follow(0.0, 3.2), 5.0);
         assert_eq!(follow(5.0, 1.1), 5.0);
         assert_eq!(follow(5.0, 0.9), 1.0);
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_scale_around_zero_differ_and_its_middle_is_pale() {
+    fn diverging_colormap_is_pale_in_the_middle() {
         let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| Overlay::color(ColorScale::AroundZero, share));
         assert!(low[0] > low[2] && high[2] > high[0] || low[2] > low[0] && high[0] > high[2]);
         assert!(middle.iter().all(|part| *part > 0.8));

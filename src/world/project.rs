@@ -112,12 +112,12 @@ impl ProjectParams<'_> {
         self.simulations.finish_tick();
         self.simulations.all_mut().iter_mut().for_each(Session::record_sculpted_start);
         let before = Arc::new(self.simulations.clone());
-        let sheets: PreviewLayers = Arc::new(Mutex::new(vec![None; before.all().len()]));
+        let layers: PreviewLayers = Arc::new(Mutex::new(vec![None; before.all().len()]));
         self.jobs.locked = Some(LockedProject {
             before: Arc::clone(&before),
-            preview_layers: Arc::clone(&sheets),
+            preview_layers: Arc::clone(&layers),
             description: doing,
         });
-        Some((before, sheets))
+        Some((before, layers))
     }
 }

@@ -246,7 +246,7 @@ mod tests {
     use thalweg_sim::core::grid::Grid;
 
     #[test]
-    fn the_parameter_that_is_asked_for_shows_and_stands_among_the_answers() {
+    fn quiz_answer_is_a_visible_parameter_among_options() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         for scene in ["round-hill", "dam-break", "sand-sea"] {
             let session = open_first(scene, &options).expect("built in");

@@ -31,7 +31,7 @@ impl Recording {
         match &self.state {
             RecordingState::Off | RecordingState::Ending(_) => None,
             RecordingState::Asked => Some(0),
-            RecordingState::On(reel) => Some(reel.seconds() as u64),
+            RecordingState::On(recorder) => Some(recorder.seconds() as u64),
         }
     }
 
@@ -53,7 +53,7 @@ impl Recording {
             let stem = format!("{}-film", simulations.selected().name.replace('.', "-"));
             let path = jobs.unused_screenshot_path(&stem, "mp4");
             self.state = match VideoRecorder::begin(&path, size) {
-                Ok(reel) => RecordingState::On(reel),
+                Ok(recorder) => RecordingState::On(recorder),
                 Err(error) => {
                     notices.notify(NoticeLevel::Error, error.to_string());
                     RecordingState::Off
@@ -61,8 +61,8 @@ impl Recording {
             };
         }
         let shot: FrameSource = Box::new(shot);
-        if let RecordingState::On(reel) = &self.state
-            && !reel.show(shot)
+        if let RecordingState::On(recorder) = &self.state
+            && !recorder.show(shot)
         {
             self.end();
         }
@@ -71,7 +71,7 @@ impl Recording {
     /// Lets the encoder finish the video.
     fn end(&mut self) {
         self.state = match std::mem::take(&mut self.state) {
-            RecordingState::On(reel) => RecordingState::Ending(BackgroundTask::start((), || reel.end())),
+            RecordingState::On(recorder) => RecordingState::Ending(BackgroundTask::start((), || recorder.end())),
             RecordingState::Off | RecordingState::Asked => RecordingState::Off,
             ending @ RecordingState::Ending(_) => ending,
         };

@@ -46,7 +46,7 @@ fn update_until_quiet(app: &mut App) {
 }
 
 #[test]
-fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
+fn step_runs_requested_ticks_and_displays_each() {
     let mut app = app();
     app.update();
     let before = app.world().resource::<Revision>().state;
@@ -57,7 +57,7 @@ fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
 }
 
 #[test]
-fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
+fn zero_frame_budget_spreads_tick_without_changing_it() {
     let (mut whole, mut slow) = (app(), app());
     slow.insert_resource(FrameBudget(Duration::from_nanos(1)));
     for app in [&mut whole, &mut slow] {
@@ -70,7 +70,7 @@ fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
 }
 
 #[test]
-fn what_ticks_take_too_much_they_pay_back_but_a_stroke_does_not_and_nothing_stops_for_good() {
+fn frame_excess_pauses_ticks_briefly_but_not_strokes() {
     let fair = Duration::from_millis(200);
     let begin = |deadline: &mut Deadline| {
         deadline.begin(fair);
@@ -95,7 +95,7 @@ fn what_ticks_take_too_much_they_pay_back_but_a_stroke_does_not_and_nothing_stop
 }
 
 #[test]
-fn a_tick_of_many_frames_is_shown_while_it_runs() {
+fn long_tick_is_displayed_while_it_runs() {
     let mut app = app();
     app.insert_resource(FrameBudget(Duration::from_nanos(1)));
     for slot in &mut app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.slots {
@@ -116,7 +116,7 @@ fn a_tick_of_many_frames_is_shown_while_it_runs() {
 }
 
 #[test]
-fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
+fn stepping_by_stage_matches_a_whole_tick() {
     let ready = || {
         let mut app = app();
         for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
@@ -156,7 +156,7 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
 }
 
 #[test]
-fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
+fn restart_restores_start_until_terrain_changes() {
     let mut app = app();
     let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, SimulationCommand::Step(1));
@@ -171,7 +171,7 @@ fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
 }
 
 #[test]
-fn the_last_of_several_seeds_counts_and_a_map_that_arrives_meanwhile_finds_new_terrain() {
+fn last_seed_wins_and_pending_map_loads_onto_new_terrain() {
     let mut app = app();
     app.update();
     for seed in [20, 30, 40] {
@@ -197,7 +197,7 @@ fn the_last_of_several_seeds_counts_and_a_map_that_arrives_meanwhile_finds_new_t
 }
 
 #[test]
-fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
+fn failed_simulation_pauses_at_last_keyframe() {
     let mut app = app();
     send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
@@ -227,7 +227,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
 }
 
 #[test]
-fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
+fn panicking_process_pauses_and_autosaves_last_keyframe() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
     send(&mut app, EditCommand::AddSand(2.0));
@@ -254,7 +254,7 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
 }
 
 #[test]
-fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
+fn pending_save_completes_before_exit() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("height.r32");
     let mut app = app();
@@ -265,7 +265,7 @@ fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
 }
 
 #[test]
-fn what_is_thrown_away_comes_back_bit_by_bit() {
+fn discarding_commands_are_undone_bit_identically() {
     let mut app = app();
     send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
@@ -297,7 +297,7 @@ fn what_is_thrown_away_comes_back_bit_by_bit() {
 }
 
 #[test]
-fn a_dragged_parameter_is_one_step_of_undo() {
+fn dragged_parameter_is_one_undo_step() {
     let mut app = app();
     let friction = |app: &App| {
         let groups = app.world().resource::<Simulations>().selected().groups();
@@ -330,7 +330,7 @@ fn until_done(app: &mut App) {
 }
 
 #[test]
-fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
+fn invalid_files_are_reported_and_change_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = app();
     app.update();
@@ -363,7 +363,7 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
 }
 
 #[test]
-fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
+fn opened_scene_and_loaded_map_can_be_undone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = app();
     send(&mut app, SimulationCommand::Step(1));
@@ -392,7 +392,7 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
 }
 
 #[test]
-fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
+fn simulation_pauses_at_total_and_resumes_on_request() {
     let mut app = app();
     let mut simulations = app.world_mut().resource_mut::<Simulations>();
     let session = &mut simulations.all_mut()[0];
@@ -416,7 +416,7 @@ fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
 }
 
 #[test]
-fn runoff_takes_the_place_of_water_and_undo_brings_it_back() {
+fn runoff_replaces_water_and_undo_restores_it() {
     let mut app = app();
     let on = |app: &App| -> Vec<&'static str> {
         let slots = &app.world().resource::<Simulations>().selected().simulation.slots;
@@ -455,7 +455,7 @@ fn is_unsaved(app: &App) -> bool {
 }
 
 #[test]
-fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
+fn saved_project_reopens_and_tracks_unsaved_changes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
@@ -482,7 +482,7 @@ fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
 }
 
 #[test]
-fn kept_views_are_saved_with_the_project_and_belong_to_it() {
+fn bookmarks_are_saved_with_their_project() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
@@ -565,7 +565,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
 }
 
 #[test]
-fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
+fn quit_asks_to_save_unsaved_work() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
@@ -594,7 +594,7 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
 }
 
 #[test]
-fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
+fn replaced_project_is_autosaved_until_regular_exit() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
     send(&mut app, EditCommand::AddSand(2.0));
@@ -611,7 +611,7 @@ fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
 }
 
 #[test]
-fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_what_is_unsaved() {
+fn undo_restores_project_file_and_crash_autosaves() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [first, second] = ["first", "second"].map(|name| folder.path().join(format!("{name}.thalweg")));
     let mut app = keeping(&folder.path().join("kept"));

@@ -139,7 +139,7 @@ pub(super) fn run_due_stage(
     mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
-    (workspace, course, mut overlay): (Res<State<Workspace>>, Res<LessonState>, ResMut<Overlay>),
+    (workspace, lessons, mut overlay): (Res<State<Workspace>>, Res<LessonState>, ResMut<Overlay>),
 ) {
     let quiet = transport.bypass_change_detection();
     if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
@@ -158,7 +158,7 @@ pub(super) fn run_due_stage(
     });
     simulations.halted = !simulations.between_ticks();
     revision.next_state();
-    if !simulations.halted && course.ends_at(&simulations) {
+    if !simulations.halted && lessons.ends_at(&simulations) {
         quiet.playing = false;
     }
     // In the Learn workspace, the overlay shows the cells that the stage changed.

@@ -47,7 +47,7 @@ fn small(scene: &str) -> Session {
 }
 
 /// Creates a project with a timeline of two keyframes, the first of which has identifier 0.
-fn work_with_timeline() -> Project {
+fn project_with_timeline() -> Project {
     let mut session = small("wadi");
     let mut timeline = StoredTimeline::default();
     for (id, parent) in [(0, None), (1, Some(0))] {
@@ -67,7 +67,7 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 
 #[test]
 #[ignore = "rewrites the stored files"]
-fn the_stored_files_are_written_anew() {
+fn rewrite_stored_reader_files() {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/readers");
     let put = |reader: &str, name: &str, bytes: &[u8]| {
         let folder = all.join(reader);
@@ -170,7 +170,7 @@ fn the_stored_files_are_written_anew() {
     put("settings", "good", &settings);
     put("settings", "good-out-of-range", &replaced(&settings, "1.5", "9000"));
 
-    project::save(&mut work_with_timeline(), &path("work.thalweg"), &quiet).expect("it is writable");
+    project::save(&mut project_with_timeline(), &path("work.thalweg"), &quiet).expect("it is writable");
     let work = written("work.thalweg");
     put("project", "good-wadi", &work);
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&work)).expect("it is whole");

@@ -21,7 +21,7 @@ fn reachable(harness: &Harness<'_>) -> Vec<(Role, String, egui::Rect)> {
 }
 
 #[test]
-fn everything_that_tab_reaches_has_a_name() {
+fn every_focusable_widget_has_a_name() {
     let mut unnamed = Vec::new();
     for scene in ["river-valley", "one-barchan"] {
         let (shelf, asked) = (Shelf::of(scene), RefCell::default());
@@ -43,7 +43,7 @@ fn everything_that_tab_reaches_has_a_name() {
 }
 
 #[test]
-fn a_dialog_has_the_keyboard_and_keeps_it() {
+fn dialog_traps_keyboard_focus() {
     let mut document = Document::default();
     document.asks_to_save = true;
     let shelf = Shelf::of("round-hill").with(document);
@@ -76,7 +76,7 @@ fn a_dialog_has_the_keyboard_and_keeps_it() {
 }
 
 #[test]
-fn what_gets_the_focus_in_a_long_column_comes_into_sight() {
+fn focused_widget_scrolls_into_view() {
     let (shelf, asked) = (Shelf::of("river-valley"), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 500.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
@@ -95,7 +95,7 @@ fn what_gets_the_focus_in_a_long_column_comes_into_sight() {
 }
 
 #[test]
-fn escape_closes_a_list_before_its_window_and_one_window_at_a_time() {
+fn escape_closes_one_window_at_a_time() {
     let shelf = Shelf::of("round-hill");
     let asked = RefCell::new(Vec::new());
     ["settings", "help"].into_iter().for_each(|pane| shelf.toggle(pane));
@@ -110,7 +110,7 @@ fn escape_closes_a_list_before_its_window_and_one_window_at_a_time() {
 }
 
 #[test]
-fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
+fn palette_reveals_and_focuses_a_parameter() {
     let shelf = Shelf::of("river-valley");
     let asked = RefCell::new(Vec::new());
     shelf.toggle("palette");
@@ -142,7 +142,7 @@ fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
 }
 
 #[test]
-fn delete_resets_the_parameter_that_has_the_focus() {
+fn delete_resets_the_focused_parameter() {
     let session = &sessions("river-valley", 32)[0];
     let mut look = session.look.clone();
     look.sun_elevation += 7.0;
@@ -165,7 +165,7 @@ fn delete_resets_the_parameter_that_has_the_focus() {
 }
 
 #[test]
-fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back() {
+fn combo_box_is_operated_by_keys_and_restores_focus() {
     let settings = RefCell::new(Settings::default());
     let before = RefCell::new(access::FocusHistory::default());
     let mut harness = Harness::builder().with_size([420.0, 900.0]).build_ui(|ui| {
@@ -202,7 +202,7 @@ fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back
 }
 
 #[test]
-fn f6_goes_from_part_to_part_and_back_to_where_it_was() {
+fn f6_cycles_regions_and_restores_focus() {
     let shelf = Shelf::of("round-hill");
     let before = RefCell::new(access::FocusHistory::default());
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {

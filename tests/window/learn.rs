@@ -22,7 +22,7 @@ fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
 }
 
 #[test]
-fn every_step_of_every_lesson_is_drawn_within_its_panel_and_asks_for_nothing() {
+fn every_lesson_step_fits_its_panel() {
     for (name, lesson) in built_in() {
         for (number, step) in lesson.steps.iter().enumerate() {
             let (shelf, asked) = (at(name, number, BTreeMap::new()), RefCell::default());
@@ -46,7 +46,7 @@ fn first(wanted: impl Fn(&Task) -> bool) -> (&'static str, usize, Task) {
 }
 
 #[test]
-fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
+fn lesson_tasks_are_operated_by_keys_and_clicks() {
     let (name, step, task) = first(|task| matches!(task, Task::Choose { .. }));
     let Task::Choose { key, options, .. } = task else { unreachable!("it was looked for") };
     let (shelf, asked) = (at(name, step, BTreeMap::new()), RefCell::default());
@@ -118,7 +118,7 @@ fn kept(asked: &[AppCommand], key: &str) -> Vec<f32> {
 }
 
 #[test]
-fn a_profile_is_drawn_into_the_section_with_the_pointer() {
+fn section_profile_is_drawn_with_the_pointer() {
     let (shelf, key) = asked_to_draw();
     let asked = RefCell::default();
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
@@ -149,7 +149,7 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
 }
 
 #[test]
-fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
+fn section_profile_is_drawn_with_the_keyboard() {
     let (shelf, key) = asked_to_draw();
     let asked = RefCell::default();
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
@@ -183,7 +183,7 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
 }
 
 #[test]
-fn the_checks_are_listed_before_they_are_made() {
+fn checks_are_listed_before_they_run() {
     let shelf = Shelf::of("round-hill");
     let asked = RefCell::new(Vec::new());
     shelf.toggle("checks");

@@ -202,7 +202,7 @@ fn unfold(harness: &mut Harness<'_>, title: &str, frames: usize) {
 }
 
 #[test]
-fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
+fn river_panel_shows_realism_and_sends_commands() {
     let shelf = Shelf::of("young-range");
     let rivers = studied(&shelf);
     let (shelf, asked) = (shelf.with(rivers), RefCell::default());
@@ -238,7 +238,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
 }
 
 #[test]
-fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
+fn divider_and_simulation_labels_are_keyboard_operable() {
     let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
     let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Split)).with(ViewportArea { labels, ..default() });
     let asked = RefCell::new(Vec::new());
@@ -259,7 +259,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
 }
 
 #[test]
-fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button() {
+fn comparing_simulations_shows_divider_and_next_button() {
     let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Simulations));
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
@@ -277,7 +277,7 @@ fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button(
 }
 
 #[test]
-fn springs_that_are_only_seen_stay_as_they_are() {
+fn displaying_springs_does_not_change_them() {
     let mut sessions = sessions("river-valley", 32);
     // Out of range of the sliders, and with more digits than they show.
     let odd = [(2345.678, 1e6 / 3.0), (0.12345, -0.00123)];
@@ -305,7 +305,7 @@ fn springs_that_are_only_seen_stay_as_they_are() {
 }
 
 #[test]
-fn work_in_progress_shows_its_share() {
+fn progress_notification_shows_its_fraction() {
     let (mut notices, progress) = (Notices::default(), JobProgress::default());
     notices.notify_progress("Saving…", progress.clone());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
@@ -323,7 +323,7 @@ fn work_in_progress_shows_its_share() {
 }
 
 #[test]
-fn a_question_has_its_answers_and_cannot_be_put_aside() {
+fn question_has_answers_and_cannot_be_dismissed() {
     let mut notices = Notices::default();
     notices
         .ask("Which of them?", [("This", CameraCommand::FrameAll.into()), ("That", EditCommand::RemoveWater.into())]);
@@ -340,7 +340,7 @@ fn a_question_has_its_answers_and_cannot_be_put_aside() {
 }
 
 #[test]
-fn a_window_too_small_for_any_panel_draws_and_asks_for_nothing() {
+fn tiny_window_draws_and_sends_no_commands() {
     let (shelf, asked) = (Shelf::of("ten-seeds"), RefCell::default());
     for size in [[0.0, 0.0], [1.0, 1.0], [200.0, 100.0]] {
         let mut harness = Harness::builder().with_size(size).build_ui(shelf.window(&asked));
@@ -367,7 +367,7 @@ fn overlap(a: egui::Rect, b: egui::Rect) -> bool {
 }
 
 #[test]
-fn panels_neither_overlap_nor_leave_the_window_at_usual_sizes() {
+fn panels_do_not_overlap_or_exceed_the_window() {
     let names = ["menu", "status", "transport", "timeline", "tools", "parameters"];
     for (workspace, size) in [Workspace::Sculpt, Workspace::Learn].into_iter().flat_map(|w| SIZES.map(|size| (w, size)))
     {
@@ -399,7 +399,7 @@ fn panels_neither_overlap_nor_leave_the_window_at_usual_sizes() {
 }
 
 #[test]
-fn what_stands_in_a_panel_stays_in_its_column_and_covers_nothing_else() {
+fn panel_widgets_stay_in_column_without_overlap() {
     for workspace in [Workspace::Sculpt, Workspace::Learn] {
         for width in [640.0, 1280.0] {
             // High enough for all panels.
@@ -435,7 +435,7 @@ fn what_stands_in_a_panel_stays_in_its_column_and_covers_nothing_else() {
 }
 
 #[test]
-fn every_menu_lies_within_the_window() {
+fn every_menu_fits_the_window() {
     let shelf = Shelf::of("one-barchan");
     for size in SIZES {
         for menu in ["File", "Edit", "Brush", "Scene", "Simulation", "View", "Help"] {
@@ -459,7 +459,7 @@ fn every_menu_lies_within_the_window() {
 }
 
 #[test]
-fn a_click_on_pause_asks_for_it() {
+fn clicking_pause_sends_toggle_play() {
     let (shelf, asked) = (Shelf::of("round-hill"), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
     harness.get_by_label_contains("Pause").click();
@@ -468,7 +468,7 @@ fn a_click_on_pause_asks_for_it() {
 }
 
 #[test]
-fn keys_of_the_camera_have_their_menu_on_the_timeline() {
+fn camera_keyframes_have_a_context_menu_on_the_timeline() {
     let (mut simulations, asked) = (Simulations::new(sessions("round-hill", 32)), RefCell::default());
     for tick in [0.0, 40.0] {
         let key = CameraKeyframe { tick, ..CameraKeyframe::still(10.0, 30.0, 1.0) };
@@ -509,7 +509,7 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
 }
 
 #[test]
-fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture() {
+fn presentation_shows_scene_sliders_at_any_size() {
     let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for (shelf, shows) in
         [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(State::new(Workspace::Present)), true)]
@@ -541,7 +541,7 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
 }
 
 #[test]
-fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
+fn playlist_is_edited_by_clicks_and_drags() {
     let shelf = Shelf::of("round-hill");
     let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     shelf.toggle("playlist");
@@ -625,7 +625,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
 }
 
 #[test]
-fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
+fn presenter_sees_notes_and_goes_to_any_scene() {
     let mut list = Playlist::of(["sand-sea", "wadi", "delta"]);
     list.scenes[0].notes = "Say hello first.".to_owned();
     let shelf = Shelf::of("sand-sea").with(State::new(Workspace::Present));
@@ -665,7 +665,7 @@ fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
 }
 
 #[test]
-fn the_palette_finds_a_command_by_its_letters() {
+fn palette_finds_command_by_its_letters() {
     let shelf = Shelf::of("round-hill");
     let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     shelf.toggle("palette");
@@ -680,7 +680,7 @@ fn the_palette_finds_a_command_by_its_letters() {
 }
 
 #[test]
-fn every_window_opens_within_the_screen_and_escape_closes_it() {
+fn every_window_fits_the_screen_and_escape_closes_it() {
     let titles = [
         ("palette", "Command palette"),
         ("scenes", "Scenes"),

@@ -37,9 +37,9 @@ fn changed(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
 
 /// All rendering checks in one test, as a process can run only one engine at a time.
 #[test]
-fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stands_still_when_paused() {
-    a_lens_blurs_all_but_what_is_as_far_away_as_the_middle();
-    two_runs_on_the_same_place_are_each_seen_as_if_alone();
+fn every_scene_renders_and_follows_the_terrain() {
+    depth_of_field_blurs_near_and_far();
+    split_view_shows_each_simulation_as_if_alone();
     for (name, _) in BUILT_IN {
         let Some(mut app) = running(name, 96, (320, 200)) else { return };
         frames(&mut app, 30);
@@ -94,20 +94,20 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
             (changed(&half(&split, true), &half(&start, true)), changed(&half(&split, false), &half(&after, false)));
         assert!(left < 0.005 && right < 0.005, "{name}: the divided view differs by {left} and {right}");
     }
-    parts_of_the_map_make_the_picture_of_the_whole();
-    parts_of_the_window_make_the_whole();
-    a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent();
-    what_is_smaller_than_a_pixel_does_not_flicker();
-    no_palette_is_cut_off_by_the_screen();
-    woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves();
-    a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was();
-    a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time();
-    a_film_of_light_has_the_light_of_the_same_film_for_a_screen();
-    the_camera_follows_the_keys_of_the_work_until_it_is_moved();
+    partial_upload_matches_full_upload();
+    partial_repaint_matches_full_repaint();
+    tiled_screenshot_matches_single_render();
+    subpixel_detail_does_not_flicker();
+    palettes_do_not_clip();
+    woods_darken_only_meadows_at_every_quality();
+    cut_away_shows_rock_and_closes_unchanged();
+    film_follows_its_script_deterministically();
+    linear_film_matches_the_display_film();
+    camera_follows_keyframes_until_moved();
 }
 
 /// A section cuts one side of the block away; when closed, the image is as before.
-fn a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was() {
+fn cut_away_shows_rock_and_closes_unchanged() {
     let Some(mut app) = running("round-hill", 64, (320, 200)) else { return };
     frames(&mut app, 30);
     let whole = picture(&mut app);
@@ -123,7 +123,7 @@ fn a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was() {
     assert_eq!(changed(&whole, &picture(&mut app)), 0.0);
 }
 
-fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
+fn film_follows_its_script_deterministically() {
     if graphics::find_adapter().is_err() {
         return;
     }
@@ -175,7 +175,7 @@ fn shoot(sessions: Vec<Session>, script: Script, how: RenderOptions, take: Take<
 }
 
 /// Without a tone curve, the screen shows linear light directly.
-fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
+fn linear_film_matches_the_display_film() {
     if graphics::find_adapter().is_err() {
         return;
     }
@@ -215,7 +215,7 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
 }
 
 /// The camera follows the keyframes until the user moves it.
-fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
+fn camera_follows_keyframes_until_moved() {
     let Some(mut app) = running("round-hill", 48, (160, 96)) else { return };
     let send = |app: &mut App, command: AppCommand| {
         app.world_mut().write_message(command);
@@ -256,7 +256,7 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
 }
 
 /// A few droplets upload only what they change, and the image is the same as with a full upload.
-fn parts_of_the_map_make_the_picture_of_the_whole() {
+fn partial_upload_matches_full_upload() {
     const SIDE: usize = 256;
     let Some(mut app) = running("alpine-valley", SIDE, (320, 200)) else { return };
     app.world_mut().resource_mut::<Simulations>().all_mut()[0].set("droplets.per_tick", "10").expect("in range");
@@ -285,7 +285,7 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
 }
 
 /// Partial repaints of the window match a full repaint.
-fn parts_of_the_window_make_the_whole() {
+fn partial_repaint_matches_full_repaint() {
     const SIZE: (u32, u32) = (640, 480);
     // The status bar shows the frame time.
     const SEEN: usize = 640 * (480 - 28);
@@ -359,7 +359,7 @@ fn read(path: &Path) -> ([u32; 2], Vec<[u8; 4]>) {
 }
 
 /// Screenshots larger than the view are rendered in parts and match a single rendering.
-fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
+fn tiled_screenshot_matches_single_render() {
     // Two parts across, of which the second is narrow, and two down.
     const SIZE: [u32; 2] = [2400, 2100];
     let Some(mut app) = running("alpine-valley", 96, (240, 210)) else { return };
@@ -406,7 +406,7 @@ fn sharpness(picture: &[[u8; 4]], width: usize, rows: Range<usize>) -> f64 {
 }
 
 /// Depth of field blurs near and far, reproducibly.
-fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
+fn depth_of_field_blurs_near_and_far() {
     let Some(mut app) = running("young-range", 128, (320, 200)) else { return };
     frames(&mut app, 20);
     let (size, sharp) = taken(&mut app);
@@ -435,7 +435,7 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
 }
 
 /// Of two sessions in the same place, each is shown on its side as if alone.
-fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
+fn split_view_shows_each_simulation_as_if_alone() {
     let Some(mut app) = running("ten-seeds", 64, (320, 200)) else { return };
     let mut show = |command: CompareCommand| {
         app.world_mut().write_message(AppCommand::from(command));
@@ -472,7 +472,7 @@ fn difference(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
 }
 
 /// When the camera turns by less than a pixel, detail below the cell size adds hardly any flicker.
-fn what_is_smaller_than_a_pixel_does_not_flicker() {
+fn subpixel_detail_does_not_flicker() {
     let turned = |detail: &str| {
         let mut app = running("alpine-valley", 256, (480, 300))?;
         let mut simulations = app.world_mut().resource_mut::<Simulations>();
@@ -494,7 +494,7 @@ fn what_is_smaller_than_a_pixel_does_not_flicker() {
 }
 
 /// Hardly any pixels clip to the brightest or darkest value in any palette.
-fn no_palette_is_cut_off_by_the_screen() {
+fn palettes_do_not_clip() {
     let Some(mut app) = running("alpine-valley", 128, (320, 200)) else { return };
     let mut seen: Vec<Vec<[u8; 3]>> = Vec::new();
     for (name, palette) in PRESETS.iter().filter(|(_, preset)| preset.is_of("look")) {
@@ -510,7 +510,7 @@ fn no_palette_is_cut_off_by_the_screen() {
 }
 
 /// Woods are darker than meadows, only replace green ground, and keep their brightness in coarse rendering.
-fn woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves() {
+fn woods_darken_only_meadows_at_every_quality() {
     let Some(mut app) = running("island", 128, (320, 200)) else { return };
     let mut with = |woods: f32, fine: bool| {
         app.world_mut().resource_mut::<Simulations>().all_mut()[0].look.woods = woods;
@@ -590,7 +590,7 @@ fn resized(app: &mut App) -> f64 {
 
 /// The loss of the graphics device ends the program with the work saved for recovery.
 #[test]
-fn a_lost_card_ends_the_run_with_the_work_kept() {
+fn gpu_device_loss_autosaves_and_exits() {
     let Some(mut app) = running("round-hill", 48, (96, 64)) else { return };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut document = Document::default();
@@ -619,14 +619,14 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
 
 /// Resident memory is per process, so the test runs itself again in a process of its own.
 #[test]
-fn neither_frames_nor_scenes_leave_anything_in_memory() {
+fn frames_and_scenes_do_not_leak_memory() {
     const ALONE: &str = "THALWEG_TEST_ALONE";
     if resident().is_none() {
         eprintln!("SKIPPED: memory was not measured: this system does not say what a process takes");
         return;
     }
     if env::var_os(ALONE).is_none() {
-        let name = "picture::neither_frames_nor_scenes_leave_anything_in_memory";
+        let name = "picture::frames_and_scenes_do_not_leak_memory";
         let mut again = process::Command::new(env::current_exe().expect("it runs"));
         // With an arena per thread, glibc would leave gaps in each, which look like leaks.
         let again = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").env("MALLOC_ARENA_MAX", "1");

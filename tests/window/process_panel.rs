@@ -4,7 +4,7 @@ use super::*;
 use thalweg_sim::process::wind::thinnest_sheet;
 
 #[test]
-fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
+fn every_scene_and_workspace_has_all_process_panels() {
     for (name, _) in BUILT_IN {
         for workspace in [Workspace::Sculpt, Workspace::Learn] {
             let mut record = TimeSeries::default();
@@ -28,7 +28,7 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
 }
 
 #[test]
-fn an_idle_process_says_why_and_offers_a_remedy() {
+fn idle_process_states_reason_and_offers_remedy() {
     let click = |key: &str, set: &[(&str, &str)], button: &str| {
         let mut sessions = sessions("round-hill", 32);
         for (path, value) in set {
@@ -60,7 +60,7 @@ fn an_idle_process_says_why_and_offers_a_remedy() {
 }
 
 #[test]
-fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
+fn every_parameter_is_drawn_and_reaches_both_ends() {
     let session = &sessions("alpine-valley", 32)[0];
     let settings = Settings::default();
     let mut groups = session.groups();
@@ -110,7 +110,7 @@ fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
 }
 
 #[test]
-fn a_number_is_typed_as_people_write_it() {
+fn typed_number_accepts_expressions_and_units() {
     let session = &sessions("alpine-valley", 32)[0];
     let groups = session.groups();
     let (group, fields) = *groups.iter().find(|(group, _)| *group == "droplets").expect("it is declared");
@@ -136,7 +136,7 @@ fn a_number_is_typed_as_people_write_it() {
 }
 
 #[test]
-fn the_dial_turns_the_wind_by_dragging_and_by_keys() {
+fn wind_dial_is_operated_by_dragging_and_keys() {
     let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for (shelf, shows) in [(Shelf::of("round-hill"), false), (Shelf::of("one-barchan"), true)] {
         let mut harness = Harness::builder().with_size([400.0, 300.0]).build_ui(shelf.part(dial_ui, &asked));

@@ -48,7 +48,7 @@ fn ambiguities(app: &mut bevy::app::SubApp) -> String {
 }
 
 #[test]
-fn no_order_of_systems_is_left_to_chance() {
+fn system_order_has_no_ambiguities() {
     if let Err(reason) = graphics::find_adapter() {
         assert!(env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
         eprintln!("SKIPPED: the order of systems was not checked: {reason}");

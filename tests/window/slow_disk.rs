@@ -38,14 +38,14 @@ const SAVED: [&str; 9] = [
 
 /// Renames complete a save, and `fsync` waits for the disk. Both are intercepted while everything is saved that can be.
 #[test]
-fn files_are_saved_by_threads_of_the_background() {
+fn files_are_saved_on_background_threads() {
     if env::var_os(THREADS).is_some() {
         return save_everything();
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let threads = folder.path().join("threads");
     let status = Command::new(env::current_exe().expect("this program has a path"))
-        .args(["--exact", "slow_disk::files_are_saved_by_threads_of_the_background"])
+        .args(["--exact", "slow_disk::files_are_saved_on_background_threads"])
         .current_dir(folder.path())
         .env("LD_PRELOAD", shim::library())
         .env(THREADS, &threads)

@@ -392,7 +392,7 @@ mod tests {
     use thalweg_scene::io::scene::open_first;
 
     #[test]
-    fn a_run_that_breaks_ends_with_a_sentence() {
+    fn failed_simulation_ends_with_one_sentence() {
         let mut session = open_first("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
         let start = RunOptions { ticks: Some(TickArguments { from: None, to: 3 }), ..RunOptions::default() };

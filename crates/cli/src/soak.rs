@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scenes_in_a_row_share_the_time_and_each_is_reported() {
+    fn soak_splits_time_between_scenes_and_reports_each() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut sessions = scene::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
         let mut log = Log::new(vec!["one".to_owned(), "two".to_owned()], Duration::from_millis(200));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_to_two_in_a_hundred() {
+    fn soak_percentiles_are_within_two_percent() {
         let mut times = SceneStats::new(0).ticks;
         assert_eq!(summarize(&times)["median"], 0.0);
         for milliseconds in 1..=1000 {

@@ -410,7 +410,7 @@ mod tests {
     use thalweg_sim::params::assert_declared;
 
     #[test]
-    fn every_parameter_of_the_look_is_declared_fully_and_survives_a_round_trip() {
+    fn look_parameters_are_declared_and_round_trip() {
         let (mut look, mut water) = (Look::default(), WaterLook::default());
         assert_declared("look", &mut look);
         assert_declared("water-look", &mut water);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sun_stands_where_it_does_at_a_time_of_day_and_year() {
+    fn sun_position_follows_time_of_day_and_year() {
         let near = |(azimuth, height): (f32, f32), wanted: [f32; 2]| {
             let apart = (azimuth.to_degrees() - wanted[0] + 180.0).rem_euclid(360.0) - 180.0;
             assert!(

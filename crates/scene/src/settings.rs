@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changed_settings_survive_and_a_damaged_file_is_told_of() {
+    fn settings_round_trip_and_damaged_file_is_rejected() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a/settings.ron");
         let settings = Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() };
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_the_quality_makes_it_custom_and_leaves_the_others_as_they_looked() {
+    fn changing_one_quality_field_makes_quality_custom() {
         let mut settings = Settings::default();
         assert!(settings.change("render_scale", &params::Value::Number(0.5), true));
         assert_eq!(settings.quality, Quality::Custom);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_a_budget_unless_it_is_left_to_the_machine() {
+    fn memory_setting_becomes_budget_unless_automatic() {
         assert_eq!(Settings::default().budget(), None);
         assert_eq!(Settings { memory: 2.5, ..Settings::default() }.budget(), Some(Budget::of(2_500_000_000)));
     }

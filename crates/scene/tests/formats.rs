@@ -9,7 +9,7 @@ use thalweg_scene::{
 };
 
 #[test]
-fn files_of_other_programs_are_read_as_they_mean_them() {
+fn third_party_files_are_read_correctly() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats.py");
     let has_writers = |python: &&str| {
         let found = Command::new(python).args(["-c", "import numpy, OpenImageIO, rasterio, tifffile, PIL"]).output();

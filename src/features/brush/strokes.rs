@@ -196,16 +196,16 @@ pub(super) struct StrokeParams<'w> {
 }
 
 /// Handles a brush command.
-pub(super) fn handle_command(command: On<BrushCommand>, mut sculpted: StrokeParams, mut hand: ResMut<Strokes>) {
+pub(super) fn handle_command(command: On<BrushCommand>, mut sculpted: StrokeParams, mut pointer: ResMut<Strokes>) {
     match *command.event() {
         BrushCommand::Activate(tool) => {
             sculpted.brushes.active = tool;
-            hand.end_without_brush(&mut sculpted);
+            pointer.end_without_brush(&mut sculpted);
         }
         BrushCommand::Resize(steps) => sculpted.brushes.resize(steps),
         BrushCommand::Cancel => {
-            hand.drop_ended(&sculpted.history);
-            hand.cancel(&mut sculpted);
+            pointer.drop_ended(&sculpted.history);
+            pointer.cancel(&mut sculpted);
         }
     }
 }
@@ -215,25 +215,25 @@ pub(super) fn process_touches(
     mut commands: MessageReader<AppCommand>,
     mut touches: MessageReader<BrushInput>,
     mut sculpted: StrokeParams,
-    mut hand: ResMut<Strokes>,
+    mut pointer: ResMut<Strokes>,
     mut asked: Commands,
 ) {
-    let hand = hand.bypass_change_detection();
-    hand.drop_ended(&sculpted.history);
+    let pointer = pointer.bypass_change_detection();
+    pointer.drop_ended(&sculpted.history);
     let at_once = commands.read().filter(|command| command.flushes_strokes()).count() > 0;
-    touches.read().for_each(|touch| hand.queue_touch(*touch, &mut sculpted, &mut asked));
-    if let Some((place, over)) = hand.rain
+    touches.read().for_each(|touch| pointer.queue_touch(*touch, &mut sculpted, &mut asked));
+    if let Some((place, over)) = pointer.rain
         && water_flows(&sculpted.simulations)
     {
-        hand.rain = None;
-        hand.begin(place, (Tool::Water, false), &sculpted.brushes);
+        pointer.rain = None;
+        pointer.begin(place, (Tool::Water, false), &sculpted.brushes);
         if over {
-            hand.push_step(StrokeStep::End);
+            pointer.push_step(StrokeStep::End);
         }
     }
-    hand.end_without_brush(&mut sculpted);
-    hand.execute_queue(&mut sculpted, at_once);
-    sculpted.transport.bypass_change_detection().brush_waits = !hand.waiting.is_empty();
+    pointer.end_without_brush(&mut sculpted);
+    pointer.execute_queue(&mut sculpted, at_once);
+    sculpted.transport.bypass_change_detection().brush_waits = !pointer.waiting.is_empty();
 }
 
 impl Strokes {

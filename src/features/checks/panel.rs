@@ -23,16 +23,16 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let pane = WindowCommand::Toggle;
+    let window = WindowCommand::Toggle;
     let check = "Check the simulation on this machine against exact solutions.";
     table
-        .add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(PANE.key))
+        .add(icon::CHECK_SQUARE, "Check this machine…", check, &[], window(PANE.key))
         .set_aliases("self test verify validation benchmark");
 }
 
-fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, checkup: Res<CheckResults>) -> Vec<AppCommand> {
+fn pane_ui(InMut(window): InMut<FloatingWindowUi>, checkup: Res<CheckResults>) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    centred_dialog(&pane.context, "Check this machine").open(&mut pane.is_open).show(&pane.context, |ui| {
+    centred_dialog(&window.context, "Check this machine").open(&mut window.is_open).show(&window.context, |ui| {
         access::focus_first_field(ui);
         checks_ui(ui, &checkup, &mut commands);
     });

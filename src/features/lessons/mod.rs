@@ -77,39 +77,39 @@ pub fn plugin(app: &mut App) {
     app.add_observer(handle_command).add_observer(teach).add_observer(save_drawing).add_observer(close);
 }
 
-fn handle_command(command: On<LessonCommand>, mut class: LessonParams) {
+fn handle_command(command: On<LessonCommand>, mut params: LessonParams) {
     match command.event() {
-        LessonCommand::Teach(lesson) => class.teach((**lesson).clone()),
-        LessonCommand::SaveReport(path) => class.save_report(path),
-        LessonCommand::SaveCopy(path) => class.save_copy(path),
+        LessonCommand::Teach(lesson) => params.teach((**lesson).clone()),
+        LessonCommand::SaveReport(path) => params.save_report(path),
+        LessonCommand::SaveCopy(path) => params.save_copy(path),
         LessonCommand::Name(name) => {
-            class.course.progress.name.clone_from(name);
-            class.course.save(&mut class.work.jobs);
+            params.lessons.progress.name.clone_from(name);
+            params.lessons.save(&mut params.work.jobs);
         }
-        LessonCommand::RestoreAnswers => class.restore_answers(),
-        command => class.handle(command),
+        LessonCommand::RestoreAnswers => params.restore_answers(),
+        command => params.handle(command),
     }
 }
 
-fn save_drawing(drawn: On<SaveDrawing>, mut class: LessonParams) {
+fn save_drawing(drawn: On<SaveDrawing>, mut params: LessonParams) {
     let SaveDrawing(key, heights) = drawn.event();
-    class.handle(&LessonCommand::Answer(key.clone(), Answer::Line(heights.clone())));
+    params.handle(&LessonCommand::Answer(key.clone(), Answer::Line(heights.clone())));
 }
 
-fn teach(opened: On<LessonOpened>, mut class: LessonParams) {
-    class.teach((*opened.0).clone());
+fn teach(opened: On<LessonOpened>, mut params: LessonParams) {
+    params.teach((*opened.0).clone());
 }
 
 /// Closes the lesson when another project replaces its own.
-fn close(_: On<ProjectReplaced>, mut course: ResMut<LessonState>) {
-    course.close();
+fn close(_: On<ProjectReplaced>, mut lessons: ResMut<LessonState>) {
+    lessons.close();
 }
 
 /// State that a lesson reads and changes.
 #[derive(SystemParam)]
 struct LessonParams<'w> {
     work: ProjectParams<'w>,
-    course: ResMut<'w, LessonState>,
+    lessons: ResMut<'w, LessonState>,
     document: ResMut<'w, Document>,
     section: ResMut<'w, Section>,
     overlay: ResMut<'w, Overlay>,
@@ -121,7 +121,7 @@ struct LessonParams<'w> {
 impl LessonParams<'_> {
     /// Handles a command for the open lesson.
     fn handle(&mut self, command: &LessonCommand) {
-        let Some(attempt) = &mut self.course.attempt else {
+        let Some(attempt) = &mut self.lessons.attempt else {
             self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
@@ -139,11 +139,11 @@ impl LessonParams<'_> {
             LessonCommand::Reopen => self.reopen(),
             LessonCommand::Restart => {
                 let path = attempt.lesson.path.clone();
-                self.course.save(&mut self.work.jobs);
+                self.lessons.save(&mut self.work.jobs);
                 self.reopen();
-                self.course.attempt = None;
-                let answers = self.course.progress.forget(&path);
-                self.course.forgotten = Some((path, answers));
+                self.lessons.attempt = None;
+                let answers = self.lessons.progress.forget(&path);
+                self.lessons.forgotten = Some((path, answers));
                 let text = "Your answers to this lesson were deleted.";
                 self.work.notices.offer(
                     NoticeLevel::Info,
@@ -152,11 +152,11 @@ impl LessonParams<'_> {
                 );
             }
             _ => {
-                self.course.close();
+                self.lessons.close();
                 self.work.transport.speed = *SPEEDS.start();
             }
         }
-        self.course.save(&mut self.work.jobs);
+        self.lessons.save(&mut self.work.jobs);
         self.show_section();
     }
 
@@ -167,23 +167,23 @@ impl LessonParams<'_> {
         self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::from_key));
         self.section.ends = lesson.head.section;
         self.section.opens = false;
-        self.course.seen_from = lesson.head.seen_from;
+        self.lessons.seen_from = lesson.head.seen_from;
         // Probes of the previous lesson have no meaning here.
         self.probes.clear();
-        let attempt = self.course.progress.attempt(lesson);
-        self.course.open(attempt, self.work.simulations.project_id());
+        let attempt = self.lessons.progress.attempt(lesson);
+        self.lessons.open(attempt, self.work.simulations.project_id());
     }
 
     /// Reopens the lesson from its start and keeps the answers.
     fn reopen(&mut self) {
-        let Some(attempt) = &self.course.attempt else { return };
+        let Some(attempt) = &self.lessons.attempt else { return };
         let path = attempt.lesson.path.clone();
         opening::open(&mut self.work, &mut self.document, &path, &Options::default());
     }
 
     fn restore_answers(&mut self) {
-        let Some((path, answers)) = self.course.forgotten.take() else { return };
-        match &mut self.course.attempt {
+        let Some((path, answers)) = self.lessons.forgotten.take() else { return };
+        match &mut self.lessons.attempt {
             Some(attempt) if attempt.lesson.path == path => {
                 for (key, answer) in answers {
                     if attempt.task(&key).is_some_and(|task| task.accepts(&answer)) {
@@ -191,14 +191,14 @@ impl LessonParams<'_> {
                     }
                 }
             }
-            _ => self.course.progress.restore(&path, answers),
+            _ => self.lessons.progress.restore(&path, answers),
         }
-        self.course.save(&mut self.work.jobs);
+        self.lessons.save(&mut self.work.jobs);
     }
 
     /// Sets the section line of the lesson if the step draws or reveals a profile.
     fn show_section(&mut self) {
-        let Some(attempt) = &self.course.attempt else { return };
+        let Some(attempt) = &self.lessons.attempt else { return };
         let draws = match &attempt.current_step().task {
             Some(Task::Draw { .. }) => true,
             Some(Task::Reveal { guess }) => matches!(attempt.task(guess), Some(Task::Draw { .. })),
@@ -212,7 +212,7 @@ impl LessonParams<'_> {
     /// Reveals the correct answer, or the actual profile next to a drawn one.
     fn reveal(&mut self) {
         let found = self.section.spread();
-        let Some(attempt) = &mut self.course.attempt else { return };
+        let Some(attempt) = &mut self.lessons.attempt else { return };
         attempt.reveal();
         let Some(Task::Reveal { guess }) = attempt.current_step().task.clone() else { return };
         if let Some(Answer::Line(drawn)) = attempt.answers.get(&guess).cloned() {
@@ -222,7 +222,7 @@ impl LessonParams<'_> {
 
     /// Records the student's reading, and measures the value.
     fn read(&mut self, read: f64) {
-        let Some(attempt) = &mut self.course.attempt else { return };
+        let Some(attempt) = &mut self.lessons.attempt else { return };
         let task = attempt.current_step().task.clone();
         let Some(task @ Task::Measure { key, .. }) = &task else { return };
         self.work.finish_tick();
@@ -239,10 +239,10 @@ impl LessonParams<'_> {
 
     /// Runs the simulation of the current step.
     fn run_step(&mut self) {
-        let Some(attempt) = &self.course.attempt else { return };
+        let Some(attempt) = &self.lessons.attempt else { return };
         let task = attempt.current_step().task.clone();
         let Some(task @ Task::Run { ticks, speed, set, enable, restart, seen_from }) = &task else { return };
-        if !self.course.is_of(&self.work.simulations) {
+        if !self.lessons.is_of(&self.work.simulations) {
             return self.reopen();
         }
         if *restart || !set.is_empty() || enable.is_some() {
@@ -265,15 +265,15 @@ impl LessonParams<'_> {
                 self.work.revision.next_state();
             }
         }
-        self.course.seen_from = *seen_from;
+        self.lessons.seen_from = *seen_from;
         let until = self.work.simulations.ticks() + ticks;
-        self.course.start_run(until, &self.work.simulations, *self.work.revision);
+        self.lessons.start_run(until, &self.work.simulations, *self.work.revision);
         self.work.transport.pause();
         (self.work.transport.playing, self.work.transport.speed) = (*ticks > 0, *speed);
     }
 
     fn save_copy(&mut self, to: &Path) {
-        let Some(attempt) = &self.course.attempt else {
+        let Some(attempt) = &self.lessons.attempt else {
             self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
@@ -282,11 +282,11 @@ impl LessonParams<'_> {
     }
 
     fn save_report(&mut self, path: &Path) {
-        let Some(attempt) = &self.course.attempt else {
+        let Some(attempt) = &self.lessons.attempt else {
             self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
-        let (attempt, name, charts) = (attempt.clone(), self.course.progress.name.clone(), self.charts());
+        let (attempt, name, charts) = (attempt.clone(), self.lessons.progress.name.clone(), self.charts());
         let save = move |path: &Path, _: &JobProgress| report::save(&attempt, &name, &charts, path);
         self.work.jobs.save(&mut self.work.notices, path, save);
     }

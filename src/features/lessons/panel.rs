@@ -28,7 +28,7 @@ use thalweg_sim::{core::quantity::Quantity, params, simulation::stage_changes::S
 pub struct LessonPanelParams<'w> {
     pub simulations: Res<'w, Simulations>,
     pub restarts: Res<'w, Restarts>,
-    pub course: Res<'w, LessonState>,
+    pub lessons: Res<'w, LessonState>,
     pub transport: Res<'w, Transport>,
     pub quiz: Res<'w, Quiz>,
     pub overlay: Res<'w, Overlay>,
@@ -66,7 +66,7 @@ fn commands(table: &mut MenuSection) {
 fn panel_ui(InMut(ui): InMut<Ui>, state: LessonPanelParams) -> Vec<AppCommand> {
     let state = &state;
     let simulations = &state.simulations;
-    let mut asked = match &state.course.attempt {
+    let mut asked = match &state.lessons.attempt {
         Some(attempt) => lesson_ui(ui, state, attempt),
         None => {
             let mut asked = quiz_ui(ui, state);
@@ -78,7 +78,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: LessonPanelParams) -> Vec<AppCommand> {
     let by_stages = simulations.next_stage().is_some()
         || state.transport.slow.is_some()
         || simulations.selected().simulation.stage_changes().is_some();
-    if state.course.attempt.is_none() || by_stages {
+    if state.lessons.attempt.is_none() || by_stages {
         asked.extend(tick_ui(ui, state));
     }
     ui.add_space(4.0);
@@ -218,7 +218,7 @@ fn lessons_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Vec<AppCommand> {
     egui::CollapsingHeader::new(RichText::new("Lessons").heading()).default_open(true).show(ui, |ui| {
         for (name, lesson) in lesson::built_in() {
             let head = &lesson.head;
-            let done = state.course.progress.is_complete(&lesson.path);
+            let done = state.lessons.progress.is_complete(&lesson.path);
             let mark = if done { icon::CHECK_CIRCLE } else { icon::CIRCLE };
             let button = egui::Button::new(format!("{mark}  {}", head.title)).frame_when_inactive(false).wrap();
             let help = format!("{}\n{} · {} minutes", head.about, head.level, head.minutes);

@@ -50,7 +50,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &At
         }
         ui.add_space(2.0);
         markdown_ui(ui, &step.text);
-        if !state.course.is_of(&state.simulations) {
+        if !state.lessons.is_of(&state.simulations) {
             asked.extend(wrong_terrain_ui(ui));
         } else if let Some(task) = &step.task {
             ui.add_space(4.0);
@@ -271,7 +271,7 @@ fn run_ui(
             .collect();
         ui.label(format!("Enables only: {}", if titles.is_empty() { "none".to_owned() } else { titles.join(", ") }));
     }
-    if let Some(until) = state.course.runs_to() {
+    if let Some(until) = state.lessons.runs_to() {
         return step_progress_ui(ui, state, until);
     }
     let done = attempt.is_done(attempt.step);
@@ -368,7 +368,7 @@ fn end_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<
     };
     ui.label(RichText::new(text).strong());
     let id = ui.make_persistent_id("student");
-    let known = &state.course.progress.name;
+    let known = &state.lessons.progress.name;
     let mut name: String = ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(|| known.clone());
     ui.horizontal(|ui| {
         let label = ui.label("Your name");
@@ -395,7 +395,7 @@ mod tests {
     use super::parse_number;
 
     #[test]
-    fn numbers_are_read_as_people_type_them_and_what_may_mean_two_is_not() {
+    fn localized_numbers_parse_unless_ambiguous() {
         for (text, read) in [
             ("33,5", Some(33.5)),
             (" 12 500 ", Some(12_500.0)),

@@ -90,9 +90,9 @@ impl Default for NewTerrainDialog {
 const PANE: FloatingWindow = FloatingWindow { key: "new-land", kind: FloatingWindowKind::Modal };
 
 /// Draws the dialog with its previous contents.
-fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, mut dialog: Local<NewTerrainDialog>) -> Vec<AppCommand> {
-    let chosen = new_terrain_ui(&pane.context, &mut dialog, &mut pane.is_open);
-    pane.is_open &= chosen.is_none();
+fn pane_ui(InMut(window): InMut<FloatingWindowUi>, mut dialog: Local<NewTerrainDialog>) -> Vec<AppCommand> {
+    let chosen = new_terrain_ui(&window.context, &mut dialog, &mut window.is_open);
+    window.is_open &= chosen.is_none();
     chosen.into_iter().collect()
 }
 
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_land_has_the_metres_and_the_cells_that_were_asked_for_or_says_what_it_gets() {
+    fn requested_extent_is_met_or_limit_is_reported() {
         let mut terrain = TerrainParams::default();
         assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250, UnitSystem::Metric), None);
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (500, 250, 20.0));

@@ -12,7 +12,7 @@ use thalweg_scene::{
 pub fn charts(way: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
     let [(metres, of_length), (volume, of_volume)] = ["m", "m³"].map(|unit| display_unit(units, unit));
     let cubic = of_volume * way.cell_area();
-    let steps = || way.moments.iter().enumerate();
+    let steps = || way.states.iter().enumerate();
     let load = steps().map(|(step, moment)| [step as f64, cubic * f64::from(moment.load)]);
     let mut loads =
         Chart::new("followed-load", "Load and capacity", ["step", volume]).with_curve(Curve::line("load", load));
@@ -23,7 +23,7 @@ pub fn charts(way: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
     }
     let (mut dug, mut laid) = (Vec::new(), Vec::new());
     let mut sums = [0.0; 2];
-    for step in 0..way.moments.len() {
+    for step in 0..way.states.len() {
         let taken = of_volume * way.entrained_volume(step);
         sums = [sums[0] + taken.max(0.0), sums[1] + (-taken).max(0.0)];
         dug.push([step as f64, sums[0]]);

@@ -18,7 +18,7 @@ pub struct ParticleTrajectory {
     /// Tick after which it was released.
     pub tick: u64,
     /// State after each step; the first is the start.
-    pub moments: Vec<ParticleState>,
+    pub states: Vec<ParticleState>,
     /// Ground height below each, before the particle ran, in metres.
     pub ground: Vec<f32>,
     /// Cell size, in metres.
@@ -116,26 +116,26 @@ impl ParticleTrajectory {
             .filter_map(|slot| Some((slot.process.info().title, slot.process.follow(terrain, when, start)?)))
             .find(|(_, way)| !way.is_empty())?;
         let water = way[0].water.map(|_| 1.0);
-        let moments: Vec<ParticleState> =
+        let states: Vec<ParticleState> =
             [ParticleState { place: start, water, ..ParticleState::default() }].into_iter().chain(way).collect();
         let height = |moment: &ParticleState| terrain.sample_ground(moment.place[0] - 0.5, moment.place[1] - 0.5);
-        let ground = moments.iter().map(height).collect();
-        Some(Self { process, tick: simulation.ticks(), moments, ground, cell_size: terrain.cell_size, size, of })
+        let ground = states.iter().map(height).collect();
+        Some(Self { process, tick: simulation.ticks(), states, ground, cell_size: terrain.cell_size, size, of })
     }
 
     /// Returns the index of the last step.
     pub fn last(&self) -> usize {
-        self.moments.len() - 1
+        self.states.len() - 1
     }
 
     /// Returns the places, as fractions of the map's sides.
     pub fn places(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
-        self.moments.iter().map(|moment| [0, 1].map(|axis| moment.place[axis] / self.size[axis]))
+        self.states.iter().map(|moment| [0, 1].map(|axis| moment.place[axis] / self.size[axis]))
     }
 
     /// Returns the volume entrained in a step, in cubic metres; negative for deposition.
     pub fn entrained_volume(&self, step: usize) -> f64 {
-        let load = |step: usize| f64::from(self.moments[step].load);
+        let load = |step: usize| f64::from(self.states[step].load);
         if step == 0 { 0.0 } else { (load(step) - load(step - 1)) * self.cell_area() }
     }
 
@@ -153,13 +153,13 @@ impl ParticleTrajectory {
 
     /// Returns `true` if the particle crossed a periodic boundary in a step.
     pub fn wraps_in(&self, step: usize) -> bool {
-        let [from, to] = [step - 1, step].map(|step| self.moments[step].place);
+        let [from, to] = [step - 1, step].map(|step| self.states[step].place);
         (0..2).any(|axis| (to[axis] - from[axis]).abs() > 0.5 * self.size[axis])
     }
 
     /// Returns the distance travelled up to each step, in metres.
     pub fn distances(&self) -> Vec<f64> {
-        let steps = self.moments.windows(2).map(|pair| {
+        let steps = self.states.windows(2).map(|pair| {
             let [x, y] = [0, 1].map(|axis| {
                 let (way, side) = (pair[1].place[axis] - pair[0].place[axis], self.size[axis]);
                 // The shorter distance, across a periodic boundary.

@@ -82,14 +82,14 @@ fn commands(table: &mut MenuSection) {
 fn panel_ui(
     InMut(ui): InMut<Ui>,
     followed: Res<FollowedParticle>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
     mut following: ResMut<ParticlePlayback>,
 ) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
         let help = "Click on the terrain to release a particle. It runs on a copy, so the terrain does not change.";
         let text = format!("{} Release particle", icon::DROP);
-        asked.extend(choice_ui(ui, &mut placing, PlacementKind::Particle, (&text, help)));
+        asked.extend(choice_ui(ui, &mut placement, PlacementKind::Particle, (&text, help)));
         if followed.track.is_some() && ui.button("Remove").on_hover_text("Remove the track.").clicked() {
             asked.push(ParticleCommand::Unfollow.into());
         }
@@ -148,7 +148,7 @@ fn steps_ui(ui: &mut Ui, following: &mut ParticlePlayback, last: usize) {
 
 /// Draws the values of the particle after a step.
 fn numbers_ui(ui: &mut Ui, way: &ParticleTrajectory, step: usize, units: UnitSystem) {
-    let moment = &way.moments[step];
+    let moment = &way.states[step];
     let (volume, times) = display_unit(units, "m³");
     let cubic = |amount: f64| format!("{} {volume}", format_number(times * amount));
     let (taken, [dug, laid]) = (way.entrained_volume(step), way.eroded_and_deposited(step));
@@ -191,12 +191,12 @@ fn track_ui(
     trace: Single<&ViewPlaces, With<ParticleTrace>>,
     pointed: Res<PointedPosition>,
     mut following: ResMut<ParticlePlayback>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
 ) -> Vec<AppCommand> {
     let view = ui.max_rect();
     let painter = ui.painter().with_clip_rect(view);
     if let Some(way) = &followed.track
-        && trace.0.len() == way.moments.len()
+        && trace.0.len() == way.states.len()
     {
         following.step_of(&followed, way);
         following.advance(ui.ctx(), way.last());
@@ -218,7 +218,7 @@ fn track_ui(
             painter.circle(now, style::MARK_RADIUS * 0.6, style::SPRING, egui::Stroke::new(1.5, egui::Color32::WHITE));
         }
     }
-    placing
+    placement
         .clicked(ui, PlacementKind::Particle, &pointed)
         .map(|place| ParticleCommand::Release(place).into())
         .into_iter()

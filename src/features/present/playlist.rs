@@ -158,7 +158,7 @@ pub(super) fn plugin(app: &mut App) {
 const PANE: FloatingWindow = FloatingWindow { key: "playlist", kind: FloatingWindowKind::Modal };
 
 fn pane_ui(
-    InMut(pane): InMut<FloatingWindowUi>,
+    InMut(floating): InMut<FloatingWindowUi>,
     state: PlaylistParams,
     files: Res<FileDialog>,
     mut dialog: ResMut<PlaylistDialog>,
@@ -168,9 +168,9 @@ fn pane_ui(
         return Vec::new();
     }
     let dialog = &mut *dialog;
-    let chosen = playlist_ui(&pane.context, &state, dialog, &mut pane.is_open);
+    let chosen = playlist_ui(&floating.context, &state, dialog, &mut floating.is_open);
     let begins = |command: &AppCommand| matches!(command.get(), Some(PresentCommand::Begin(..)));
-    pane.is_open &= !chosen.as_ref().is_some_and(begins);
+    floating.is_open &= !chosen.as_ref().is_some_and(begins);
     chosen.into_iter().collect()
 }
 
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn scenes_are_moved_before_the_one_where_they_are_dropped() {
+    fn scene_is_moved_before_drop_target() {
         for (from, before, wanted) in [
             (0, 0, ["a", "b", "c"]),
             (0, 1, ["a", "b", "c"]),
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scene_from_the_gallery_comes_where_it_is_dropped_and_a_file_at_the_end() {
+    fn gallery_scene_is_inserted_at_drop_and_file_appended() {
         let mut dialog = dialog(&["a", "b"]);
         dialog.take(&DragPayload::Scene("c"), 1);
         dialog.add_file(Path::new("my/land.thalweg"));

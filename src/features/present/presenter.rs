@@ -368,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_as_on_a_clock() {
+    fn elapsed_time_is_formatted_as_clock() {
         assert_eq!(clock(Duration::from_millis(59_900)), "0:59");
         assert_eq!(clock(Duration::from_secs(605)), "10:05");
         assert_eq!(clock(Duration::from_secs(3600 + 62)), "1:01:02");

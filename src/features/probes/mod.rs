@@ -196,7 +196,7 @@ mod tests {
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn probes_keep_a_number_for_each_tick_and_forget_what_another_start_brought() {
+    fn probes_record_each_tick_and_reset_on_restart() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut app = App::new();
         app.insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))

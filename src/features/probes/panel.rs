@@ -38,7 +38,7 @@ fn panel_ui(
     InMut(ui): InMut<Ui>,
     probes: Res<Probes>,
     overlay: Res<Overlay>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
     mut series: Local<ProbeSeries>,
 ) -> Vec<AppCommand> {
     let pinned = &probes.pinned;
@@ -46,7 +46,7 @@ fn panel_ui(
     ui.horizontal_wrapped(|ui| {
         let help = "Click on the terrain to pin a probe (P). A fifth probe replaces the oldest.";
         let text = format!("{} Pin probe", icon::PUSH_PIN);
-        asked.extend(choice_ui(ui, &mut placing, PlacementKind::Probe, (&text, help)));
+        asked.extend(choice_ui(ui, &mut placement, PlacementKind::Probe, (&text, help)));
         if !pinned.is_empty() && ui.button("Save…").on_hover_text("Save all values as a table (CSV).").clicked() {
             asked.push(save_request().into());
         }
@@ -116,7 +116,7 @@ fn pins_ui(
     InMut(ui): InMut<Ui>,
     marks: Single<&ViewPlaces, With<ProbeMarks>>,
     pointed: Res<PointedPosition>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
 ) -> Vec<AppCommand> {
     let view = ui.max_rect();
     let painter = ui.painter().with_clip_rect(view);
@@ -129,7 +129,7 @@ fn pins_ui(
         let font = FontId::proportional(12.0);
         painter.text(head, Align2::CENTER_CENTER, format!("{}", number + 1), font, Color32::WHITE);
     }
-    placing
+    placement
         .clicked(ui, PlacementKind::Probe, &pointed)
         .map(|place| ProbeCommand::Pin(place).into())
         .into_iter()

@@ -112,7 +112,7 @@ mod tests {
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn the_chosen_river_is_studied_while_the_panel_is_seen() {
+    fn selected_river_is_studied_while_panel_is_visible() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = open_first("alpine-valley", &options).expect("built in");
         let mut app = App::new();

@@ -90,7 +90,7 @@ fn choose_ui(
     sidebar: Res<Sidebar>,
     trace: Single<&ViewPlaces, With<RiverTrace>>,
     brushes: Res<Brushes>,
-    placing: Res<Placement>,
+    placement: Res<Placement>,
     pointed: Res<PointedPosition>,
 ) -> Vec<AppCommand> {
     if !sidebar.is_visible(PANEL.key) {
@@ -105,7 +105,7 @@ fn choose_ui(
     }
     painter.line(places.clone(), egui::Stroke::new(3.5, style::SHADE));
     painter.line(places, egui::Stroke::new(2.0, style::SPRING));
-    if brushes.active.is_some() || placing.takes_clicks(root.ctx()) {
+    if brushes.active.is_some() || placement.takes_clicks(root.ctx()) {
         return Vec::new();
     }
     let place = pointed.0.filter(|_| access::is_viewport_clicked(root, view));

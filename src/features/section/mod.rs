@@ -145,9 +145,9 @@ fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: R
     if quiet.of == of || !simulations.is_displayable() {
         return;
     }
-    let goes_on = quiet.of.map(|(line, _)| line) == line;
+    let continues = quiet.of.map(|(line, _)| line) == line;
     section.of = of;
-    if !goes_on {
+    if !continues {
         (section.step, section.earlier) = (1, Vec::new());
     }
     let terrain = &simulations.selected().simulation.terrain;
@@ -156,7 +156,7 @@ fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: R
         return;
     };
     section.now = self::section(terrain, ends);
-    if !goes_on {
+    if !continues {
         section.start = along(terrain, &terrain.start, ends);
     }
     if simulations.between_ticks() {
@@ -170,7 +170,7 @@ mod tests {
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn the_section_follows_the_run_and_keeps_a_few_earlier_profiles() {
+    fn section_follows_simulation_with_earlier_profiles() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut app = App::new();
         app.insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))

@@ -27,7 +27,7 @@ pub struct SectionParams<'w> {
     section: Res<'w, Section>,
     simulations: Res<'w, Simulations>,
     preferences: Res<'w, Preferences>,
-    course: Res<'w, LessonState>,
+    lessons: Res<'w, LessonState>,
 }
 
 const PANEL: SidebarPanel = SidebarPanel {
@@ -67,13 +67,13 @@ fn commands(table: &mut MenuSection) {
         .set_aliases("profile cross cut transect");
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, state: SectionParams, mut placing: ResMut<Placement>) -> Vec<AppCommand> {
+fn panel_ui(InMut(ui): InMut<Ui>, state: SectionParams, mut placement: ResMut<Placement>) -> Vec<AppCommand> {
     let state = &state;
     let (section, mut asked) = (&state.section, Vec::new());
     ui.horizontal_wrapped(|ui| {
         let help = "Drag over the terrain from one end of the line to the other, or click both ends (X).";
         let text = format!("{} Draw line", icon::LINE_SEGMENT);
-        asked.extend(choice_ui(ui, &mut placing, PlacementKind::Section, (&text, help)));
+        asked.extend(choice_ui(ui, &mut placement, PlacementKind::Section, (&text, help)));
         if section.ends.is_some() {
             let mut opens = section.opens;
             let help = "Hide the part of the block in front of the section line to see the section in the terrain.";
@@ -296,7 +296,7 @@ fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
 
 /// Returns the open lesson, if the section line is its own.
 fn attempt<'a>(state: &'a SectionParams<'_>) -> Option<&'a Attempt> {
-    let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.simulations))?;
+    let attempt = state.lessons.attempt.as_ref().filter(|_| state.lessons.is_of(&state.simulations))?;
     (state.section.ends == attempt.lesson.head.section).then_some(attempt)
 }
 
@@ -342,11 +342,11 @@ fn line_ui(
     InMut(root): InMut<Ui>,
     (section, pointed): (Res<Section>, Res<PointedPosition>),
     trace: Single<&ViewPlaces, With<SectionTrace>>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
     mut drawing: Local<Option<Drawing>>,
 ) -> Vec<AppCommand> {
     line_over(root, &trace);
-    let asked = drawn_line(root, &section, &pointed, &mut placing, &mut drawing);
+    let asked = drawn_line(root, &section, &pointed, &mut placement, &mut drawing);
     asked.into_iter().collect()
 }
 
@@ -368,16 +368,16 @@ fn drawn_line(
     root: &Ui,
     section: &Section,
     pointed: &PointedPosition,
-    placing: &mut Placement,
+    placement: &mut Placement,
     drawing: &mut Option<Drawing>,
 ) -> Option<AppCommand> {
     let view = root.max_rect();
-    if placing.kind != Some(PlacementKind::Section) {
+    if placement.kind != Some(PlacementKind::Section) {
         *drawing = None;
         return None;
     }
-    let fresh = Drawing { begun: placing.begun, before: section.ends, ..Drawing::default() };
-    let now = drawing.take_if(|drawing| drawing.begun == placing.begun).unwrap_or(fresh);
+    let fresh = Drawing { begun: placement.begun, before: section.ends, ..Drawing::default() };
+    let now = drawing.take_if(|drawing| drawing.begun == placement.begun).unwrap_or(fresh);
     let now = drawing.insert(now);
     hint_ui(root, view, "Drag over the terrain, or click both ends. Esc cancels.");
     let (pressed, down, cancelled) = root.input(|input| {
@@ -387,20 +387,20 @@ fn drawn_line(
     });
     if cancelled {
         let before = now.before;
-        placing.begin(None);
+        placement.begin(None);
         return (section.ends != before).then(|| SectionCommand::Draw(before).into());
     }
     let Some(pointed) = pointed.0 else {
         // A drag released outside the terrain ends at its last place on it.
         if !down && !now.clicked && now.from.take().is_some() && section.ends != now.before {
-            placing.end(root.ctx());
+            placement.end(root.ctx());
         }
         return None;
     };
     match now.from {
         // The second of two clicks.
         Some(from) if now.clicked && access::is_viewport_clicked(root, view) => {
-            placing.end(root.ctx());
+            placement.end(root.ctx());
             return line(section, from, pointed);
         }
         None if pressed => now.from = Some(pointed),
@@ -415,7 +415,7 @@ fn drawn_line(
             now.clicked = true;
             return None;
         }
-        placing.end(root.ctx());
+        placement.end(root.ctx());
     }
     line(section, from, pointed)
 }
@@ -431,7 +431,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drag_pulls_the_heights_that_it_passes_and_no_others() {
+    fn drag_pulls_only_the_heights_it_passes() {
         let mut heights = vec![0.0; 11];
         pull(&mut heights, PlotPoint::new(2.0, 10.0), PlotPoint::new(6.0, 30.0), (10.0, 1.0));
         assert_eq!(heights, [0.0, 0.0, 10.0, 15.0, 20.0, 25.0, 30.0, 0.0, 0.0, 0.0, 0.0]);
@@ -442,8 +442,8 @@ mod tests {
     /// Returns the section after these events of the left button at places of the terrain, and `true` if it is still being drawn.
     fn drawn(steps: &[(Option<bool>, Option<[f32; 2]>)]) -> (Option<[[f32; 2]; 2]>, bool) {
         let context = egui::Context::default();
-        let (mut section, mut drawing, mut placing) = (Section::default(), None, Placement::default());
-        placing.begin(Some(PlacementKind::Section));
+        let (mut section, mut drawing, mut placement) = (Section::default(), None, Placement::default());
+        placement.begin(Some(PlacementKind::Section));
         for (number, (button, place)) in steps.iter().enumerate() {
             let pos = egui::pos2(10.0 + 20.0 * number as f32, 10.0);
             let button = button.map(|pressed| egui::Event::PointerButton {
@@ -455,17 +455,17 @@ mod tests {
             let events = [egui::Event::PointerMoved(pos)].into_iter().chain(button).collect();
             let input = egui::RawInput { time: Some(number as f64), events, ..egui::RawInput::default() };
             let _ = context.run_ui(input, |root| {
-                let asked = drawn_line(root, &section, &PointedPosition(*place), &mut placing, &mut drawing);
+                let asked = drawn_line(root, &section, &PointedPosition(*place), &mut placement, &mut drawing);
                 if let Some(SectionCommand::Draw(ends)) = asked.as_ref().and_then(AppCommand::get) {
                     section.ends = *ends;
                 }
             });
         }
-        (section.ends, placing.kind.is_some())
+        (section.ends, placement.kind.is_some())
     }
 
     #[test]
-    fn a_drag_draws_the_line_and_ends_where_it_left_the_land() {
+    fn drag_draws_section_line_up_to_terrain_border() {
         let ([a, b, c], press, release) = ([[0.1, 0.1], [0.5, 0.2], [0.9, 0.3]], Some(true), Some(false));
         assert_eq!(drawn(&[(press, Some(a)), (None, Some(b)), (release, Some(c))]), (Some([a, c]), false));
         assert_eq!(drawn(&[(press, Some(a)), (None, Some(b)), (release, None)]), (Some([a, b]), false));
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn exaggeration_is_told_in_words() {
+    fn vertical_exaggeration_is_formatted() {
         assert_eq!(exaggeration([1.0, -4.0], 1.0), "4.0×");
         assert_eq!(exaggeration([100.0, -1.2], 1e-3), "12×");
     }

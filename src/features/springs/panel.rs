@@ -53,7 +53,7 @@ fn commands(table: &mut MenuSection) {
 pub fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
     mut springs: ResMut<SpringSelection>,
 ) -> Vec<AppCommand> {
     let mut asked = Vec::new();
@@ -65,7 +65,7 @@ pub fn panel_ui(
             (PlacementKind::Drain, icon::DROP_SLASH, "Place drain"),
         ] {
             let help = "Click on the terrain to place it. Esc cancels.";
-            asked.extend(choice_ui(ui, &mut placing, placed, (&format!("{sign} {text}"), help)));
+            asked.extend(choice_ui(ui, &mut placement, placed, (&format!("{sign} {text}"), help)));
         }
     });
     let mut removed = None;
@@ -92,7 +92,7 @@ pub fn marks_ui(
     simulations: Res<Simulations>,
     marks: Single<&ViewPlaces, With<SpringMarks>>,
     pointed: Res<PointedPosition>,
-    mut placing: ResMut<Placement>,
+    mut placement: ResMut<Placement>,
     mut springs: ResMut<SpringSelection>,
 ) -> Vec<AppCommand> {
     let view = root.max_rect();
@@ -165,7 +165,7 @@ pub fn marks_ui(
     }
     let mut asked = changed(&simulations, sources, removed, &mut springs);
     for placed in [PlacementKind::Spring, PlacementKind::Drain] {
-        let place = placing.clicked(root, placed, &pointed);
+        let place = placement.clicked(root, placed, &pointed);
         asked.extend(place.map(|at| self::place(&simulations, at, placed, &mut springs)));
     }
     asked

@@ -164,8 +164,8 @@ impl History {
     pub fn cancel_stroke(&mut self, simulations: &mut Simulations) {
         let Some(id) = self.open.take() else { return };
         let parent = self.node(id).and_then(|node| node.parent);
-        let taken_back = self.change_mut(id).is_some_and(|change| change.undo(simulations));
-        if !taken_back && let Some(parent) = parent {
+        let undone = self.change_mut(id).is_some_and(|change| change.undo(simulations));
+        if !undone && let Some(parent) = parent {
             self.go_to(parent, simulations);
         }
         self.forget(id);

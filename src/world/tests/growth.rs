@@ -30,7 +30,7 @@ fn wait(app: &mut App) -> bool {
 }
 
 #[test]
-fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
+fn growth_is_displayed_and_becomes_an_undoable_start() {
     let mut app = app();
     send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
@@ -75,7 +75,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
 }
 
 #[test]
-fn growing_can_be_given_up_and_needs_something_that_rises() {
+fn growth_can_be_cancelled_and_requires_uplift() {
     let mut app = app();
     app.update();
     let before = terrain(&app);
@@ -94,7 +94,7 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
 }
 
 #[test]
-fn play_says_so_where_no_process_is_enabled() {
+fn play_without_enabled_process_is_reported() {
     let mut app = app();
     let enabled = app.world().resource::<Simulations>().selected().simulation.slots.iter().filter(|slot| slot.enabled);
     let keys: Vec<&'static str> = enabled.map(|slot| slot.process.info().key).collect();
@@ -114,7 +114,7 @@ fn play_says_so_where_no_process_is_enabled() {
 }
 
 #[test]
-fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
+fn carving_outlets_and_filling_lakes_can_be_undone() {
     let mut app = app();
     // A crater in the hill.
     let side = 64;

@@ -18,7 +18,7 @@ fn told(app: &App) -> Vec<String> {
 }
 
 #[test]
-fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
+fn slow_motion_shows_stages_at_its_speed() {
     let mut app = app();
     only(&mut app, "water");
     let stages = app.world().resource::<Simulations>().selected().simulation.slots[2].process.info().stages.len();
@@ -48,7 +48,7 @@ fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
 }
 
 #[test]
-fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
+fn released_droplet_descends_without_changing_terrain() {
     let mut app = app();
     only(&mut app, "droplets");
     send(&mut app, SimulationCommand::Step(3));
@@ -58,12 +58,12 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     app.update();
     assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "the terrain was changed");
     let way = app.world().resource::<FollowedParticle>().track.clone().expect("it runs from there");
-    let last = way.moments.len() - 1;
+    let last = way.states.len() - 1;
     assert!(last > 5, "{last} steps");
     assert!(way.ground[last] < way.ground[0] - 1.0, "from {} to {}", way.ground[0], way.ground[last]);
-    assert_eq!(way.moments[0].place, [0.4 * 64.0, 0.55 * 64.0]);
+    assert_eq!(way.states[0].place, [0.4 * 64.0, 0.55 * 64.0]);
     let [dug, laid] = way.eroded_and_deposited(last);
-    let load = f64::from(way.moments[last].load) * way.cell_area();
+    let load = f64::from(way.states[last].load) * way.cell_area();
     assert!(dug > 0.0 && (dug - laid - load).abs() < 1e-4 * dug, "dug {dug}, laid {laid}, on board {load}");
     // Another start discards the track.
     send(&mut app, SimulationCommand::Restart);
@@ -72,7 +72,7 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
 }
 
 #[test]
-fn where_nothing_has_particles_a_sentence_says_what_does() {
+fn releasing_particle_without_process_is_reported() {
     let mut app = app();
     only(&mut app, "thermal");
     send(&mut app, ParticleCommand::Release([0.5, 0.5]));
@@ -87,7 +87,7 @@ fn tile(value: &str) -> Tile {
 }
 
 #[test]
-fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
+fn simulations_side_by_side_share_start_and_vary_parameter() {
     let mut app = app();
     only(&mut app, "droplets");
     send(&mut app, SimulationCommand::Step(2));
@@ -130,7 +130,7 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
 }
 
 #[test]
-fn what_cannot_be_varied_changes_nothing_and_is_told() {
+fn invalid_variation_is_reported_and_changes_nothing() {
     let mut app = app();
     app.update();
     for (path, value, word) in [("droplets.per_tik", "5", "per_tick"), ("droplets.per_tick", "lots", "per_tick")] {

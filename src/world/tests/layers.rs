@@ -11,10 +11,10 @@ use thalweg_sim::core::{grid::Grid, quantity::Quantity};
 fn every_painted_layer_is_saved_undone_exported_and_shown() {
     let painted: Vec<Layer> = Layer::ALL.iter().copied().filter(|layer| layer.row().painted).collect();
     assert!(painted.len() >= 3, "{painted:?}");
-    painted.into_iter().for_each(saved_undone_exported_and_shown);
+    painted.into_iter().for_each(check_painted_layer);
 }
 
-fn saved_undone_exported_and_shown(layer: Layer) {
+fn check_painted_layer(layer: Layer) {
     let key = layer.key();
     let mut app = app();
     let map = Grid::from_fn(64, 64, |x, y| ((x * 7 + y) % 64) as f32 / 64.0);

@@ -22,7 +22,7 @@ fn opened(name: &str) -> App {
 }
 
 #[test]
-fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
+fn lesson_is_completed_step_by_step_with_report() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = opened(BUILT_IN[0].0);
     app.update();
@@ -86,7 +86,7 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
 }
 
 #[test]
-fn a_lesson_begins_again_without_its_answers() {
+fn restarting_lesson_clears_answers() {
     let mut app = opened(BUILT_IN[0].0);
     let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, SimulationCommand::Step(2));
@@ -120,7 +120,7 @@ fn a_lesson_begins_again_without_its_answers() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
+fn lesson_run_continues_after_pause_but_not_interruption() {
     let mut app = opened(BUILT_IN[0].0);
     let long = |task: &Option<Task>| matches!(task, Some(Task::Run { ticks: 50.., .. }));
     let run = attempt(&app).lesson.steps.iter().position(|step| long(&step.task));

@@ -4,7 +4,7 @@ use super::*;
 use thalweg_sim::{core::quantity::Quantity, edit::Tool};
 
 #[test]
-fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
+fn scene_fast_forwards_to_its_first_shown_tick() {
     let begin = |app: &mut App, to: u64| {
         let world = app.world_mut();
         world.resource_mut::<Simulations>().all_mut()[0].shown_from = to;
@@ -67,7 +67,7 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
 }
 
 #[test]
-fn the_key_brings_back_what_was_looked_at_and_not_the_map_of_a_brush() {
+fn toggle_restores_user_overlay_not_brush_overlay() {
     let mut app = app();
     let shown = |app: &App| app.world().resource::<Overlay>().shown;
     let hold = |app: &mut App, tool: Option<Tool>| {

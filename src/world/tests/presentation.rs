@@ -37,7 +37,7 @@ fn frames_of(app: &mut App, seconds: f32) {
 }
 
 #[test]
-fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
+fn playlist_scenes_pause_at_their_last_tick() {
     let mut app = app();
     frames_of(&mut app, 0.1);
     send(&mut app, PresentCommand::Begin(list()));
@@ -89,7 +89,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
 }
 
 #[test]
-fn the_playlist_that_is_being_made_is_remembered_and_its_file_is_known() {
+fn playlist_draft_is_remembered_until_saved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (settings, file) = (folder.path().join("settings.ron"), folder.path().join("my.ron"));
     let mut app = app();
@@ -118,7 +118,7 @@ fn the_playlist_that_is_being_made_is_remembered_and_its_file_is_known() {
 }
 
 #[test]
-fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none() {
+fn presented_project_brings_its_camera_keyframes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let options = Options { size: Some((32, 32)), ..Options::default() };
@@ -152,7 +152,7 @@ fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none(
 }
 
 #[test]
-fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
+fn kiosk_loops_restarts_when_idle_and_denies_file_access() {
     let mut app = app();
     frames_of(&mut app, 0.1);
     let kiosk = Presentation::of(list(), true, app.world().resource::<Simulations>());

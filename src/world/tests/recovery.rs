@@ -41,7 +41,7 @@ fn terrain(app: &App) -> thalweg_sim::core::terrain::Terrain {
 }
 
 #[test]
-fn a_run_that_no_hand_touched_is_kept_and_one_that_stands_still_is_not_kept_twice() {
+fn simulation_without_edits_is_autosaved_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
@@ -62,7 +62,7 @@ fn a_run_that_no_hand_touched_is_kept_and_one_that_stands_still_is_not_kept_twic
 }
 
 #[test]
-fn all_of_a_long_stroke_is_kept() {
+fn autosave_includes_whole_stroke() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
@@ -87,7 +87,7 @@ fn all_of_a_long_stroke_is_kept() {
 }
 
 #[test]
-fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
+fn abandoned_projects_are_offered_until_answered() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for thickness in [1.0, 2.0, 3.0, 4.0, 5.0] {
         let mut app = keeping(folder.path());

@@ -25,7 +25,7 @@ fn run(app: &mut App, ticks: u32) {
 }
 
 #[test]
-fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch() {
+fn timeline_restores_states_and_keeps_branches() {
     let mut app = app();
     app.update();
     let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
@@ -62,7 +62,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
 }
 
 #[test]
-fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_its_own() {
+fn camera_keyframes_survive_time_travel_and_undo_alone() {
     let mut app = app();
     app.insert_resource(CameraPose {
         pose: Some(CameraKeyframe::still(30.0, 40.0, 2.0).pose()),
@@ -105,7 +105,7 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
 }
 
 #[test]
-fn a_new_start_and_undo_keep_the_timeline() {
+fn restart_and_undo_keep_the_timeline() {
     let mut app = app();
     app.update();
     run(&mut app, 24);
@@ -131,7 +131,7 @@ fn a_new_start_and_undo_keep_the_timeline() {
 }
 
 #[test]
-fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
+fn saved_timeline_is_restored_with_project() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
@@ -165,7 +165,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
 }
 
 #[test]
-fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
+fn timeline_node_has_a_thumbnail() {
     let mut app = app();
     app.update();
     run(&mut app, 15);
@@ -206,7 +206,7 @@ fn rows(app: &App) -> Vec<String> {
 }
 
 #[test]
-fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
+fn steps_and_states_form_one_navigable_tree() {
     let mut app = app();
     app.update();
     let chosen = |app: &App| {
@@ -258,7 +258,7 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
 }
 
 #[test]
-fn a_setting_is_taken_back_without_going_back_in_time() {
+fn undoing_a_setting_keeps_the_tick() {
     let mut app = app();
     app.update();
     send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.2)));
@@ -286,7 +286,7 @@ fn a_setting_is_taken_back_without_going_back_in_time() {
 }
 
 #[test]
-fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
+fn timeline_is_thinned_out_within_memory_limit() {
     let mut app = app();
     app.update();
     let history = |app: &App| app.world().resource::<History>().marks().len();
@@ -314,7 +314,7 @@ fn friction(app: &App) -> String {
 }
 
 #[test]
-fn what_was_taken_back_belongs_to_its_place() {
+fn undone_steps_belong_to_their_timeline_node() {
     let mut app = app();
     app.update();
     send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.2)));
@@ -345,7 +345,7 @@ fn what_was_taken_back_belongs_to_its_place() {
 }
 
 #[test]
-fn however_much_is_done_between_two_ticks_the_keyframes_stay() {
+fn many_steps_between_ticks_keep_keyframes() {
     let mut app = app();
     app.update();
     run(&mut app, 12);
@@ -362,7 +362,7 @@ fn however_much_is_done_between_two_ticks_the_keyframes_stay() {
 }
 
 #[test]
-fn a_painted_mask_is_taken_back_without_going_back_in_time() {
+fn undoing_a_mask_keeps_the_tick() {
     let mut app = app();
     app.update();
     run(&mut app, 3);
@@ -385,7 +385,7 @@ fn a_painted_mask_is_taken_back_without_going_back_in_time() {
 }
 
 #[test]
-fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
+fn dragging_a_restarting_slider_is_one_undo_step() {
     let mut app = app();
     let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, SimulationCommand::Step(2));

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exponent_is_that_of_the_number_of_cells() {
+    fn scaling_exponent_is_relative_to_cell_count() {
         for power in [0.0, 0.5, 1.0, 1.3] {
             let seconds: Vec<f64> = SIDES.iter().map(|&side| 3e-9 * f64::from(side).powf(2.0 * power)).collect();
             assert!((exponent(&seconds) - power).abs() < 1e-9, "{power}");

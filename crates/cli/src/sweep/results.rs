@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_a_row_for_each_run_in_both_formats() {
+    fn result_table_has_one_row_per_run_in_both_formats() {
         let seeds = ["18446744073709551615", "7"].map(str::to_owned).to_vec();
         assert_eq!(column(seeds.clone()), ResultColumn::Texts(seeds));
         let table = ResultTable::of(&reports());

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_in_metres_is_read_row_by_row() {
+    fn asc_grid_in_metres_is_read_row_by_row() {
         let text = "NCOLS 3\r\nnrows 2\r\nxllcorner 500000\r\nyllcorner 4e6\r\ncellsize 30\r\n1 2 3\r\n4 5.5 -6e1\r\n";
         let read = read_text(text).expect("it is a grid");
         assert_eq!(read.cells, Grid::from_cells(3, 2, [1.0, 2.0, 3.0, 4.0, 5.5, -60.0]));
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn degrees_become_metres_at_the_middle_latitude() {
+    fn degrees_are_converted_at_middle_latitude() {
         let at = |place: &str| {
             let text = format!("ncols 2\nnrows 2\n{place}\ncellsize 0.001\n1 2 3 4");
             read_text(&text).expect("it is a grid")
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_are_no_squares_become_squares_of_the_same_area() {
+    fn non_square_cells_become_squares_of_equal_area() {
         let read = read_text("ncols 2 nrows 1 xllcorner 500 yllcorner 40 dx 8 dy 2  1 3").expect("it is a grid");
         assert!(read.cell_size == 4.0 && read.warnings[0].contains("8 × 2 m"), "{:?}", read.warnings);
         let geo = read.geo.expect("it is stated");
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_without_data_are_filled_from_the_nearest() {
+    fn asc_nodata_is_filled_from_nearest_cells() {
         let read = read_text("ncols 5 nrows 1 cellsize 1 NODATA_value -1  4 -1 -1 -1 8").expect("it is a grid");
         assert_eq!(read.cells.to_vec(), [4.0, 4.0, 6.0, 8.0, 8.0]);
         assert!(read.warnings[0].starts_with("3 of 5 cells are NODATA (-1)"), "{:?}", read.warnings);
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_other_writers_are_the_same_grid() {
+    fn asc_dialects_read_as_same_grid() {
         let plain = "ncols 3\nnrows 2\nxllcorner 500\nyllcorner 40\ncellsize 8\nNODATA_value -9999\n1.5 2 3\n4 5 6\n";
         let plain = read_text(plain).expect("it is a grid");
         for text in [
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_grids_of_surfer_are_read_from_the_south() {
+    fn binary_surfer_grids_are_read_from_south_to_north() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.grd");
         let ranges = [504.0_f64, 520.0, 44.0, 52.0, 1.0, 6.0].into_iter().flat_map(f64::to_le_bytes);
@@ -540,13 +540,13 @@ mod tests {
     }
 
     #[test]
-    fn a_single_column_of_surfer_runs_from_the_south() {
+    fn single_column_surfer_grid_is_read_from_south_to_north() {
         let column = read_text("DSAA\n1 3\n500 500\n40 60\n1 3\n1 2 3").expect("it is a grid");
         assert_eq!((column.cells.to_vec(), column.cell_size), (vec![3.0, 2.0, 1.0], 10.0));
     }
 
     #[test]
-    fn what_is_no_grid_is_refused_with_the_reason() {
+    fn invalid_asc_grid_is_rejected_with_reason() {
         let cases = [
             ("", "header missing"),
             ("1 2 3 4", "header missing"),

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_compared_with_what_is_in_use() {
+    fn memory_request_is_checked_against_usage() {
         assert!(memory() > 1 << 28, "{}", memory());
         let (budget, path) = (Budget::of(2_000_000_000), Path::new("hills.png"));
         assert_eq!(budget.grant(path, 1_500_000_000, 500_000_000), Ok(()));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_written_as_people_write_them() {
+    fn memory_sizes_parse_with_common_suffixes() {
         for (text, bytes) in [("2G", 2_000_000_000), ("1.5 GB", 1_500_000_000), ("800m", 800_000_000)] {
             assert_eq!(text.parse(), Ok(Budget::of(bytes)), "{text}");
         }

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_every_point_and_its_names_are_quoted_where_they_must_be() {
+    fn csv_lists_every_point_and_quotes_names() {
         let table = csv(&chart());
         let rows: Vec<&str> = table.lines().collect();
         assert_eq!(rows[0], "curve,tick,million m³");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_has_a_gap_where_a_point_is_missing_and_escapes_its_title() {
+    fn svg_breaks_line_at_missing_point_and_escapes_title() {
         let drawing = svg(&chart());
         assert!(drawing.contains("Volume &lt;over&gt; time"));
         assert!(drawing.contains("d=\"M64.0 204.0M358.7 44.0L506.0 84.0\""), "{drawing}");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_legend_takes_as_many_lines_as_it_needs_and_none_of_its_names_leave_the_picture() {
+    fn legend_wraps_within_image() {
         let many = (0..9).map(|number| Curve::line(format!("after tick {number}000"), [[0.0, 0.0], [1.0, 1.0]]));
         let chart = many.fold(Chart::new("many", "Many", ["m", "m"]), Chart::with_curve);
         let right = SIZE[0] - 14.0;
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_saved_as_its_ending_says() {
+    fn chart_format_follows_file_extension() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         for (name, begin) in
             [("a.png", &b"\x89PNG"[..]), ("a.csv", b"curve,"), ("a.SVG", b"<svg "), ("none", b"\x89PNG")]

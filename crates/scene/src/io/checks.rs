@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_says_what_holds_and_what_does_not() {
+    fn check_table_marks_passed_and_failed() {
         let good = CheckResult { title: "Lake", about: "Still.", measured: 1e-7, expected: 0.0, within: 4e-6 };
         let bad = CheckResult { measured: 0.5, ..good };
         let text = table(&[good, bad]);

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn encoded_heights_are_told_from_pictures() {
+    fn rgb_encoded_heights_are_detected() {
         let hill = |x: usize, y: usize| 1000.0 + 300.0 * (x as f64 * 0.05).sin() + 200.0 * (y as f64 * 0.04).cos();
         let recognised = |pixel: &dyn Fn(usize, usize) -> [u8; 3]| {
             let mut recogniser = Recogniser::default();

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn heights_are_found_in_any_kind_of_channel() {
+    fn exr_heights_are_read_from_any_channel_type() {
         let floats = |first: f32| FlatSamples::F32(vec![first, 1.0, 2.0, 3.0, 4.0, 5.0]);
         let named = |name: &str, samples| AnyChannel::new(name, samples);
         let halves = FlatSamples::F16([9.5, 1.0, 2.0, 3.0, 4.0, 5.0].map(f16::from_f32).to_vec());
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_component_of_a_name_decides() {
+    fn exr_channel_is_chosen_by_last_name_component() {
         let heights = || FlatSamples::F32(vec![2.5, 1.0, 2.0, 3.0, 4.0, 5.0]);
         let ones = || FlatSamples::F32(vec![1.0; 6]);
         let far = || FlatSamples::F32(vec![1e10; 6]);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_names_the_channel() {
+    fn channel_option_selects_exr_channel() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.exr");
         let filled = |value: f32| FlatSamples::F32(vec![value; 6]);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_are_not_finite_are_filled() {
+    fn non_finite_exr_cells_are_filled() {
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN] {
             let samples = FlatSamples::F32(vec![3.0, 3.0, 3.0, 3.0, value, 3.0]);
             let read = read_channels(vec![AnyChannel::new("Y", samples)]).unwrap_or_else(|error| panic!("{error}"));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_may_come_in_any_order_and_none_may_be_missing() {
+    fn exr_reads_every_line_order_tiling_and_compression() {
         use exr::{image::Blocks, meta::attribute::LineOrder, prelude::Compression};
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.exr");
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_light_has_halves_and_opacity_where_something_is_transparent() {
+    fn linear_exr_has_half_floats_and_optional_alpha() {
         use exr::prelude::{ReadChannels, ReadLayers};
         let folder = tempfile::tempdir().expect("a temporary folder");
         for (last, names) in [(1.0, "B G R"), (0.5, "A B G R")] {
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_checksum_is_noticed() {
+    fn exr_checksum_mismatch_is_detected() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.exr");
         write_as(&path, Encoding::SMALL_LOSSLESS);

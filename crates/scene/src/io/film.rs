@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_lasts_as_long_as_it_was_seen() {
+    fn recorded_frames_keep_their_duration() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("live");
         let film = VideoWriter::begin(&path, (32, 24), RECORDING_FPS).unwrap_or_else(|error| panic!("{error}"));
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_encoder_is_too_slow_for_is_missing_and_told() {
+    fn slow_encoder_reports_missing_seconds() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("slow");
         let film = VideoWriter::begin(&path, (32, 24), RECORDING_FPS).unwrap_or_else(|error| panic!("{error}"));
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reel_that_nothing_was_shown_to_leaves_nothing() {
+    fn recording_without_frames_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let reel =
             VideoRecorder::begin(&folder.path().join("none.mp4"), (32, 24)).unwrap_or_else(|error| panic!("{error}"));
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_gets_a_picture_for_each_frame_and_a_full_one_stays_as_it_is() {
+    fn image_sequence_writes_frames_to_new_folder_only() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("frames");
         let mut film = VideoWriter::begin(&path, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}"));

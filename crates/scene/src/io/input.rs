@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_or_a_device_is_refused_without_waiting() {
+    fn pipes_and_devices_are_rejected_without_blocking() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();

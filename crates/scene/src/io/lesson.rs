@@ -369,7 +369,7 @@ mod tests {
         ## For the teacher\n\nAnswers.\n";
 
     #[test]
-    fn no_line_ends_within_a_number() {
+    fn digit_groups_are_joined_by_no_break_spaces() {
         assert_eq!(
             bind_digit_groups("1 of 630 000 m³ in 12 300 000 or 4 1000 and – 250"),
             "1 of 630\u{a0}000 m³ in 12\u{a0}300\u{a0}000 or 4 1000 and – 250"
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_becomes_steps_with_tasks_hints_and_what_comes_after() {
+    fn lesson_file_parses_into_steps_tasks_and_hints() {
         let lesson = parsed(TEXT).unwrap_or_else(|error| panic!("{error}"));
         let titles: Vec<&str> = lesson.steps.iter().map(|step| &*step.title).collect();
         assert_eq!(titles, ["Heaps", "Predict", "Run"]);
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_taught_is_refused_in_a_sentence() {
+    fn invalid_lesson_file_is_rejected_in_one_sentence() {
         for (change, by, said) in [
             ("\r\n---\r\n\r\nHello", "Hello", "the front matter between two \"---\" lines is missing"),
             ("minutes: 5", "minutes: \"5\"", "invalid front matter"),
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_is_copied_as_it_is_and_its_teachers_page_has_the_answers() {
+    fn lesson_copy_is_verbatim_and_teachers_page_has_answers() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let to = folder.path().join("mine.md");
         for (name, text) in BUILT_IN {
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_beside_its_own_scene_opens_and_answers_are_kept_if_they_still_fit() {
+    fn lesson_copy_opens_own_scene_and_keeps_valid_answers() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let scene = crate::io::scene::BUILT_IN.iter().find(|(name, _)| *name == "round-hill").expect("built in").1;
         std::fs::write(folder.path().join("own.ron"), scene).expect("it is writable");
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn every_lesson_asks_before_it_shows_and_holds_what_it_claims() {
+    fn every_lesson_predicts_first_and_its_claims_hold() {
         for (name, _) in BUILT_IN {
             let (lesson, mut session) = open(name).unwrap_or_else(|error| panic!("{error}"));
             let asks = |task: &Task| matches!(task, Task::Choose { .. } | Task::Estimate { .. } | Task::Draw { .. });

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equations_are_set_and_other_code_stays() {
+    fn equations_become_mathml_and_other_code_stays() {
         let text = "One `a` in a line.\n\n`q = √τ·(A/ha)^θ`\n\n```text\nKc < 2\n1 > w\n```\n\n```sh\nls\n```\n";
         let made = markup(text);
         let root = "<math displaystyle=\"true\"><mrow><mi>q</mi><mo>=</mo><msqrt><mi>τ</mi></msqrt><mo>·</mo><msup><mrow><mo>(</mo>\

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_one_sentence_with_its_exit_code() {
+    fn error_is_one_sentence_with_exit_code() {
         let bad = Error::input(Path::new("hills.png"), "it\u{1b} is\n empty.", "expected an image");
         assert_eq!(bad.to_string(), r"hills.png: it\u{1b} is empty; expected an image");
         assert_eq!(bad.exit_code(), 2);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_scene_is_answered_with_the_nearest() {
+    fn unknown_scene_error_suggests_closest_match() {
         let error = Error::unknown_scene("round-hil", &["alpine-valley", "round-hill"]);
         assert!(error.to_string().ends_with("are alpine-valley, round-hill (closest match: round-hill)"), "{error}");
     }

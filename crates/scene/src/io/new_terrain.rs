@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_land_is_what_was_asked_for_and_its_command_line_makes_it_again() {
+    fn new_terrain_matches_parameters_and_command_line() {
         let terrain = TerrainParams {
             generator: Generator::Ridged,
             width: 80,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn every_activity_has_values_that_work_at_the_extent() {
+    fn every_activity_works_at_every_extent() {
         for (activity, title) in Activity::ALL {
             for cell_size in [2.0, 40.0, 500.0] {
                 let mut land = NewTerrain { activity, ..NewTerrain::default() };
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_preview_is_the_land_on_fewer_cells() {
+    fn terrain_preview_matches_downsampled_hillshade() {
         let mut land = NewTerrain::default();
         land.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (512, 256, 5.0));
         let ([columns, rows], pixels) = land.preview(128).unwrap_or_else(|error| panic!("{error}"));

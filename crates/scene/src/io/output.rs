@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_projection_of_a_replaced_grid_is_removed() {
+    fn replacing_grid_removes_stale_projection_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let projection = folder.path().join("hills.prj");
         let publish = |names: &[&str]| {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn files_appear_together_and_others_stay() {
+    fn output_set_is_published_atomically() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let folder = around.path().join("a/b");
         fs::create_dir_all(&folder).expect("it is writable");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_written_once() {
+    fn write_new_does_not_overwrite() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let path = around.path().join("a/plan.txt");
         assert!(write_new(&path, "first").expect("it is writable"));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_published_leaves_nothing_behind() {
+    fn dropped_output_set_leaves_no_files() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let output = OutputSet::new(&around.path().join("a/b/c")).expect("it is writable");
         output.write("half.txt", |file| put(file, "half")).expect("it is writable");
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_in_the_way_stops_everything_before_the_first_file() {
+    fn publish_fails_before_first_file_if_target_is_folder() {
         let around = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(around.path().join("b.txt")).expect("it is writable");
         let output = OutputSet::new(around.path()).expect("it is writable");
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_file_is_replaced_whole_or_not_at_all() {
+    fn replace_is_atomic() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("new/picture.txt");
         replace(&path, |file| put(file, "first")).expect("it is writable");
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_vanishes_at_any_moment_is_told_of() {
+    fn vanished_output_folder_is_reported() {
         for moment in ["before it is written", "while it is written", "after it was written"] {
             let around = tempfile::tempdir().expect("a temporary folder");
             let disk = around.path().join("disk");
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_comes_last_and_an_error_names_the_place_in_the_end() {
+    fn publish_writes_index_last_and_errors_name_target() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let output = OutputSet::new(around.path()).expect("it is writable");
         for name in ["a.txt", "b.txt"] {
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_goes_and_what_is_in_use_or_not_ours_stays() {
+    fn stale_staging_folders_are_removed_and_others_stay() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let (left, lock) = stage(around.path()).expect("it is writable");
         put(&left.join("height.png"), "half").expect("it is writable");

@@ -197,7 +197,7 @@ mod tests {
         fill=\"#ff0000\"/><text x=\"22\" y=\"15\" font-size=\"14\">χ²</text></svg>";
 
     #[test]
-    fn a_picture_has_its_size_its_colours_and_its_text() {
+    fn svg_renders_to_png_with_size_colours_and_text() {
         let bytes = png(SVG, 2.0).unwrap_or_else(|error| panic!("{error}"));
         let mut reader = png_reader(&bytes);
         let mut pixels = vec![0; reader.output_buffer_size().expect("it is small")];
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_become_one_document_and_what_is_no_picture_an_error() {
+    fn svg_pages_become_one_pdf_and_invalid_svg_fails() {
         let bytes = pdf(&[SVG.to_owned(), SVG.to_owned()]).unwrap_or_else(|error| panic!("{error}"));
         assert!(bytes.starts_with(b"%PDF-"));
         let text = String::from_utf8_lossy(&bytes);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_no_wider_than_they_may_be_and_nothing_is_lost() {
+    fn wrapped_lines_fit_width_and_lose_nothing() {
         let text = "Water runs downhill, and takes ground along where it is fast: \
             Donaudampfschifffahrtsgesellschaftskapitän is one word.";
         for most in [30.0, 100.0, 1000.0] {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_font_of_the_system_knows_what_the_own_ones_do_not() {
+    fn system_font_covers_glyphs_missing_in_own_fonts() {
         assert!(font_for("Rivers find each other: 20 °, 3 m³/s").is_none());
         if let Some((name, data, index)) = font_for("Ֆ") {
             let face = ttf_parser::Face::parse(&data, index).expect("it is a font");

@@ -88,13 +88,13 @@ pub fn keys(item: &Item) -> CameraKeyframes {
 pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
     let mut sessions = scene::open(&item.open, &Options::default())?;
     let path = &*item.open;
-    let goes_on = project::is_project(path);
+    let continues = project::is_project(path);
     for session in &mut sessions {
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
         session.record_sculpted_start();
         session.set_all(set).map_err(|error| Error::input(path, error.to_string(), "see `thalweg params`"))?;
         // A project continues from its saved state, unless its terrain is changed.
-        if item.set.keys().any(|path| path.starts_with("terrain.")) || !goes_on && !item.set.is_empty() {
+        if item.set.keys().any(|path| path.starts_with("terrain.")) || !continues && !item.set.is_empty() {
             Budget::present().request(path, session.additional_bytes())?;
             session.restart(session.simulation.seed());
         }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_playlist_opens_its_scenes_as_it_says() {
+    fn playlist_opens_scenes_with_overrides() {
         let (folder, path) = written(
             "(title: \"Show\", scenes: [(open: \"round-hill\"), (open: \"my.ron\", title: \"Mine\", set: {\"terrain.relief\": \"33\"}, \
              ticks: (3, 90), sliders: [\"droplets.entrainment\"])])",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_playlist_names_in_vain_is_said() {
+    fn unknown_references_in_playlist_are_reported() {
         for (scenes, said) in [
             ("(open: \"round-hil\")", "closest match: round-hill"),
             ("(open: \"wadi\") (open: \"delta\")", "not a valid playlist"),

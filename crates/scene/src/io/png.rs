@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_bits_come_back_within_half_a_step() {
+    fn png16_round_trips_within_half_a_step() {
         let (_folder, path) = path();
         let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
         let (min, max) = grid.min_max();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_map_is_all_zeros() {
+    fn flat_map_is_written_as_zeros() {
         let (_folder, path) = path();
         write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &JobProgress::default()).expect("it is writable");
         assert_eq!(
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_bit_colours_are_read_by_luminance_and_say_so() {
+    fn rgb8_png_is_read_by_luminance_with_warnings() {
         let (_folder, path) = path();
         write_picture(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
         let read = read(&path, &ReadConstraints::ranged(255.0)).expect("it was just written");
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_number_of_pixels_is_an_error_of_the_writer() {
+    fn wrong_pixel_count_fails_to_write() {
         let (_folder, path) = path();
         assert_eq!(
             write_picture(&path, (2, 2), &[0; 7], &JobProgress::default()).expect_err("12 are needed").exit_code(),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_giant_is_refused_from_its_header() {
+    fn oversized_png_is_rejected_from_its_header() {
         let (_folder, path) = path();
         // Written without pixels: reading past the header would report a truncated file.
         let file = File::create(&path).expect("it is writable");
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrong_checksum_of_any_chunk_is_noticed() {
+    fn png_chunk_checksum_mismatch_is_detected() {
         let (_folder, path) = path();
         let grid = Grid::from_fn(31, 17, |x, y| (x * 3 + y * 7) as f32);
         write_png16(&path, &grid, grid.min_max(), &JobProgress::default()).expect("it is writable");

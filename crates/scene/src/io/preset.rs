@@ -124,7 +124,7 @@ mod tests {
     use crate::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn the_presets_that_come_along_can_be_set_and_are_about_one_group() {
+    fn built_in_presets_apply_to_a_single_group() {
         assert_eq!(PRESETS.len(), BUILT_IN.len());
         for (name, preset) in PRESETS.iter() {
             let mut session = open_first("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_palette_takes_back_all_that_another_one_has_set() {
+    fn all_palettes_set_the_same_parameters() {
         let all: Vec<_> = PRESETS.iter().filter(|(_, preset)| preset.is_of("look")).collect();
         assert_eq!(all.len(), 12);
         // Ramp colours have no effect in a palette based on steepness.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_comes_back_and_a_wrong_one_changes_nothing() {
+    fn preset_round_trips_and_invalid_one_changes_nothing() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("mine.ron");
         let open = || open_first("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_comes_from_the_sidecar_then_the_option_then_a_square() {
+    fn raw_size_precedence_is_option_sidecar_square() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r16");
         fs::write(&path, [1, 2].repeat(36)).expect("it is writable");
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_are_not_those_of_the_sidecar_are_refused() {
+    fn raw_cells_must_match_sidecar_hash() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r32");
         let grid = Grid::from_fn(7, 5, |x, y| (x * y) as f32);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_order_sign_and_type_are_recognised() {
+    fn raw_byte_order_and_type_are_detected() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let hill = |x: usize, y: usize| 30000.0 + 20000.0 * ((x as f64 * 0.1).sin() + (y as f64 * 0.07).cos()) / 2.0;
         let all = || (0..64 * 64).map(|index| hill(index % 64, index / 64));

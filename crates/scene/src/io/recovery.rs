@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_broken_programs_left_is_told_of_until_it_is_taken_over_and_what_a_running_one_keeps_is_left_alone() {
+    fn abandoned_projects_are_listed_until_adopted() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = folder.path().join("autosave");
         assert!(find_abandoned(&place).is_empty());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_without_a_lock_was_left_behind_too() {
+    fn project_without_lock_counts_as_abandoned() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("1-1.thalweg");
         fs::write(&path, "work").expect("it is writable");

@@ -230,7 +230,7 @@ mod tests {
     use crate::settings::Settings;
 
     #[test]
-    fn the_page_has_every_process_with_its_equations_and_every_parameter_once() {
+    fn reference_lists_every_process_and_parameter_once() {
         let page = page(("settings", &Settings::default()));
         for process in catalogue() {
             let info = process.info();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_written_whole_into_a_folder() {
+    fn reference_is_written_with_redirects() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = folder.path().join("reference");
         write(&place, ("settings", &Settings::default())).unwrap_or_else(|error| panic!("{error}"));

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn sidecar_round_trips() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let map = folder.path().join("hills.png");
         assert_eq!(Sidecar::of(&map).expect("it may be missing"), Sidecar::default());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_and_a_flat_range_is_not() {
+    fn invalid_sidecar_is_rejected_but_flat_range_is_valid() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let map = folder.path().join("hills.png");
         let read = |text: &str| {

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terraces_become_slopes_within_half_a_step() {
+    fn smoothing_terraces_stays_within_half_a_step() {
         let smooth_hill = |x: usize, y: usize| 40.0 + 30.0 * (x as f32 * 0.02).sin() * (y as f32 * 0.015).cos();
         let step = 4.0;
         let stored = Grid::from_fn(200, 160, |x, y| (smooth_hill(x, y) / step).round() * step);

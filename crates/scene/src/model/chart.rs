@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_four_digits_that_count() {
+    fn numbers_have_four_significant_digits() {
         for (number, text) in [
             (0.0, "0"),
             (33.5, "33.5"),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_leaves_out_what_has_no_logarithm_and_has_powers_of_ten() {
+    fn log_axis_skips_nonpositive_and_ticks_powers_of_ten() {
         let mut chart = Chart::new("c", "c", ["km²", "slope"]);
         chart.curves.push(Curve::line("a", [[0.0, 1.0], [0.01, 0.5], [100.0, -1.0], [1000.0, 0.002]]));
         assert_eq!(chart.shown_range(), [[0.0, 1000.0], [-1.0, 1.0]]);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_range_holds_and_one_of_nothing_is_not_empty() {
+    fn axis_range_is_fixed_or_derived_and_never_empty() {
         let mut chart = Chart::new("c", "c", ["tick", "m"]);
         assert_eq!(chart.shown_range(), [[0.0, 1.0], [0.0, 1.0]]);
         chart.curves.push(Curve::line("a", [[5.0, 3.0], [f64::NAN, 99.0]]));

@@ -53,7 +53,7 @@ mod tests {
     use crate::{io::scene::open_first, model::origin::Options};
 
     #[test]
-    fn the_command_line_names_what_was_changed_and_nothing_else() {
+    fn command_line_contains_only_changed_parameters() {
         let mut session = open_first("round-hill", &Options::default()).expect("built in");
         assert_eq!(
             session.command_line(),

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_camera_is_at_its_keys_and_moves_between_them_as_each_says() {
+    fn camera_interpolates_between_keyframes() {
         let camera = vec![
             key(0.0, 0.0, Ease::Smooth),
             key(10.0, 100.0, Ease::Hold),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_set_stay_in_order_and_turn_by_the_shorter_way() {
+    fn keyframes_stay_sorted_and_turn_by_shorter_arc() {
         let mut keys = CameraKeyframes::default();
         for (tick, round) in [(100.0, 3950.0), (20.0, 10.0), (200.0, 20.0), (100.0, 340.0)] {
             assert!(keys.set(key(tick, round, Ease::Smooth)));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn captions_are_seen_for_their_while_and_what_is_wrong_is_said() {
+    fn captions_are_timed_and_invalid_scripts_rejected() {
         let caption = |from, to, text: &str| Caption { from, to, text: text.to_owned() };
         let captions = vec![caption(0.0, 10.0, "a"), caption(5.0, 8.0, "b")];
         let script = Script { camera: vec![key(0.0, 0.0, Ease::Hold)], captions };

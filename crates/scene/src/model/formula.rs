@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_equation_has_the_parts_that_it_has_in_print() {
+    fn equation_parses_into_expected_tree() {
         let cases = [
             ("C = k·V·(A/ha)^θ·S", "C = k · V · ({A over ha})[:θ] · S"),
             ("Kdmax", "K[dmax:]"),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_read_to_its_end() {
+    fn parser_consumes_malformed_input() {
         for text in [
             "",
             "(",

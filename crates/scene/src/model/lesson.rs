@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_that_cannot_be_done_is_refused_with_a_reason() {
+    fn invalid_lesson_is_rejected_with_reason() {
         let measure = r#"Measure(key: "a", of: "slope.mean", expect: (0, 90))"#;
         for (tasks, said) in [
             (vec![r#"Choose(key: "a", options: ["x"], right: 1)"#], "count from 0"),
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_may_be_off_by_a_share_and_near_zero_by_a_share_of_the_bounds() {
+    fn reading_tolerance_is_relative_or_based_on_bounds() {
         let task: Task =
             ron(r#"Measure(key: "a", of: "slope.mean", expect: (0, 90), within: 0.1)"#).expect("it is one");
         assert!(
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_played_lesson_measures_what_it_says() {
+    fn playing_lesson_evaluates_measurements() {
         let mut session = open_first("round-hill", &Default::default()).expect("it is built in");
         let mut lesson = lesson(&[
             r#"Measure(key: "start", of: "height.most", expect: (1, 10000))"#,

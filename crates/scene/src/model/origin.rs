@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_of_raw_cells_have_names() {
+    fn raw_cell_types_parse_and_format() {
         for name in ["u8", "i8", "u16le", "i16be", "u32be", "i32le", "f32be", "f64le"] {
             assert_eq!(name.parse::<RawCells>().map(|kind| kind.to_string()).as_deref(), Ok(name));
         }

@@ -102,7 +102,7 @@ mod tests {
     use thalweg_sim::core::bounds::{DEPTH, HEIGHT};
 
     #[test]
-    fn every_bit_survives_packing_and_smooth_ground_gets_small() {
+    fn packing_is_lossless_and_compresses_smooth_terrain() {
         let odd = [0.0, -0.0, 1.5, f32::MIN_POSITIVE, -1e30, f32::MAX, 3.25e-40, f32::INFINITY, f32::NAN];
         let bits = |cells: &[f32]| cells.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&PackedGrid::pack(&odd).unpack()), bits(&odd));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_damaged_or_hold_other_numbers_are_refused() {
+    fn unpacking_rejects_damaged_bytes_and_invalid_values() {
         let bytes = PackedGrid::pack(&[1.0, -2.0, 3.0]).bytes().to_vec();
         assert!(PackedGrid::from_bytes(bytes.clone(), 3, HEIGHT).is_ok());
         for (bytes, most, bounds, said) in [

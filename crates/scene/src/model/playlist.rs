@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_in_a_playlist_is_said_with_the_number_of_its_scene() {
+    fn invalid_playlist_error_names_scene_number() {
         let list = |item: Item| Playlist { title: "a".to_owned(), scenes: vec![Item::default(), item] };
         assert_eq!(list(Item { ticks: (5, 900), seconds: 30.0, ..Item::default() }).check(), Ok(()));
         let wrong = |item: Item| list(item).check().expect_err("it is wrong");

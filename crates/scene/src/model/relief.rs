@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_land_is_drawn_higher_and_a_fifth_of_it_is_steep() {
+    fn flat_terrain_is_exaggerated_and_a_fifth_is_steep() {
         // The slope increases from left to right.
         let land = |rise: f32| Grid::from_fn(100, 60, |x, _| rise * (x as f32 / 99.0).powi(2));
         let steep_share = |session: &Session| {

@@ -591,7 +591,7 @@ mod tests {
     use crate::io::scene::open_first;
 
     #[test]
-    fn numbers_of_particles_and_where_rivers_begin_follow_the_cells() {
+    fn particle_counts_and_river_threshold_scale_with_cells() {
         let sized = |size| open_first("round-hill", &Options { size, ..Options::default() }).expect("built in");
         let numbers = |session: &Session| {
             let all = session.all_parameters();
@@ -620,7 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_map_of_uplift_follows_seed_and_parameters_and_a_painted_one_stays() {
+    fn generated_uplift_follows_seed_and_painted_one_stays() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let mut session = open_first("round-hill", &options).expect("built in");
         let mut rises = |kind: &str, seed| {
@@ -641,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_follow_the_size_of_the_terrain() {
+    fn layer_maps_are_resized_with_terrain() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let mut session = open_first("round-hill", &options).expect("built in");
         for layer in [Layer::Sand, Layer::Softness, Layer::Rain] {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_shaped_before_the_first_tick_is_the_start_and_what_came_later_is_not() {
+    fn edits_before_first_tick_survive_restart() {
         let mut session = session();
         let generated = session.simulation.terrain.clone();
         shape(&mut session, 7.0);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_belongs_to_the_terrain_that_it_was_given() {
+    fn sculpted_start_belongs_to_its_terrain_parameters() {
         let mut session = session();
         shape(&mut session, 7.0);
         let shaped = session.simulation.terrain.clone();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_brings_its_own_start_back() {
+    fn snapshot_restores_its_sculpted_start() {
         let mut session = session();
         let bare = SimulationState::capture_packed(&mut session);
         shape(&mut session, 7.0);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_work_starts_again_as_it_was_shaped() {
+    fn saved_project_restarts_from_sculpted_start() {
         let mut session = session();
         shape(&mut session, 7.0);
         let shaped = session.simulation.terrain.clone();

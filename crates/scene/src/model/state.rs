@@ -283,7 +283,7 @@ mod tests {
     use crate::{io::scene, model::origin::Options};
 
     #[test]
-    fn a_restored_session_goes_on_to_the_same_bits_with_the_parameters_of_then() {
+    fn restored_state_continues_bit_identically() {
         for name in ["river-valley", "wadi", "alpine-valley", "musgrave-1989", "figure-7", "parameter-study"] {
             let options = Options { size: Some((48, 48)), ..Options::default() };
             let mut session = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}")).swap_remove(0);

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_has_every_value_with_every_other() {
+    fn grid_sweep_is_cartesian_product() {
         let plan = plan(
             "(input: \"round-hill\", vary: {\"droplets.per_tick\": Range(from: 100, to: 10000, count: 3, ratios: true), \
              \"droplets.law\": List([\"streams\", \"capacity\"])})",
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_latin_hypercube_has_one_run_in_each_part_of_every_range() {
+    fn latin_hypercube_samples_each_stratum_once() {
         let plan = plan(
             "(input: \"round-hill\", sample: LatinHypercube(count: 20, seed: 4), vary: {\
              \"droplets.entrainment\": Range(from: 2, to: 12), \"seed\": Range(from: 0, to: 1000), \
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_keep_all_their_digits_and_have_equal_chances() {
+    fn integer_ranges_are_exact_and_uniform() {
         let params = droplets::Params::default();
         let values = |text: &str, runs: usize| -> Vec<String> {
             let plan = plan(&format!("(input: \"round-hill\", {text})"));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_plan_is_said_in_one_sentence() {
+    fn invalid_plan_is_rejected_in_one_sentence() {
         let params = droplets::Params::default();
         let wrong = |vary: &str| {
             let plan =

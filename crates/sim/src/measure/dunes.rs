@@ -125,8 +125,8 @@ fn crests(line: &[f32], least: f32) -> Vec<Crest> {
     let (mut turns, mut rises) = (vec![(0, first)], false);
     let mut last = (0, first);
     for (place, &sand) in line.iter().enumerate() {
-        let goes_on = if rises { sand > last.1 } else { sand < last.1 };
-        if goes_on {
+        let continues = if rises { sand > last.1 } else { sand < last.1 };
+        if continues {
             last = (place, sand);
         } else if (sand - last.1).abs() > least {
             if turns.len() == 1 && !rises {

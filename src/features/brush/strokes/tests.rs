@@ -67,7 +67,7 @@ fn steps(app: &App) -> usize {
 }
 
 #[test]
-fn a_clone_copies_the_land_from_where_ctrl_said() {
+fn clone_brush_copies_from_ctrl_clicked_source() {
     let mut app = app();
     app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Clone);
     let before = terrain(&app);
@@ -96,7 +96,7 @@ fn a_clone_copies_the_land_from_where_ctrl_said() {
 }
 
 #[test]
-fn restart_keeps_what_was_shaped_before_the_first_tick() {
+fn restart_keeps_edits_made_before_first_tick() {
     let mut app = app();
     let bare = terrain(&app);
     stroke(&mut app);
@@ -127,7 +127,7 @@ fn restart_keeps_what_was_shaped_before_the_first_tick() {
 }
 
 #[test]
-fn a_stroke_is_one_step_that_is_undone_and_done_again_to_the_bit() {
+fn stroke_is_one_step_undone_and_redone_bit_identically() {
     let mut app = app();
     let before = terrain(&app);
     stroke(&mut app);
@@ -144,7 +144,7 @@ fn a_stroke_is_one_step_that_is_undone_and_done_again_to_the_bit() {
 }
 
 #[test]
-fn a_stroke_that_time_has_run_on_from_is_undone_to_its_tick_and_the_run_goes_on_as_if_it_had_not_been() {
+fn undoing_a_stroke_returns_to_its_tick() {
     let (mut app, mut other) = (app(), app());
     run(&mut app, 3);
     let before = terrain(&app);
@@ -167,7 +167,7 @@ fn a_stroke_that_time_has_run_on_from_is_undone_to_its_tick_and_the_run_goes_on_
 }
 
 #[test]
-fn a_stroke_below_another_step_is_undone_after_time_has_run_too() {
+fn stroke_below_another_step_is_undone_after_ticks() {
     let mut app = app();
     let before = terrain(&app);
     stroke(&mut app);
@@ -189,7 +189,7 @@ fn a_stroke_below_another_step_is_undone_after_time_has_run_too() {
 }
 
 #[test]
-fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
+fn commands_end_the_current_stroke() {
     let commands: [AppCommand; 4] = [
         EditCommand::Undo.into(),
         EditCommand::Set("droplets".to_owned(), "friction", Value::Number(0.3)).into(),
@@ -236,7 +236,7 @@ fn added(app: &App) -> f64 {
 }
 
 #[test]
-fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() {
+fn stroke_and_ticks_wait_for_each_other() {
     let mut app = slow();
     touch(&mut app, &[BrushInput::Press([0.5, 0.5], ModifierKeys::default()), BrushInput::Rest(0.5)]);
     assert_eq!((added(&app), steps(&app)), (0.0, 0), "the frame has finished the tick");
@@ -266,7 +266,7 @@ fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() 
 }
 
 #[test]
-fn what_is_asked_for_after_a_waiting_stroke_sees_it_and_escape_takes_it_back() {
+fn pending_stroke_precedes_commands_and_escape_cancels_it() {
     let mut app = slow();
     let press = BrushInput::Press([0.5, 0.5], ModifierKeys::default());
     touch(&mut app, &[press, BrushInput::Rest(0.5)]);
@@ -284,7 +284,7 @@ fn what_is_asked_for_after_a_waiting_stroke_sees_it_and_escape_takes_it_back() {
 }
 
 #[test]
-fn escape_takes_back_what_the_stroke_touched_and_then_puts_the_brush_away() {
+fn escape_undoes_stroke_then_deactivates_brush() {
     let mut app = app();
     let before = terrain(&app);
     touch(&mut app, &[BrushInput::Press([0.5, 0.5], ModifierKeys::default()), BrushInput::Move([0.7, 0.7])]);
@@ -306,7 +306,7 @@ fn escape_takes_back_what_the_stroke_touched_and_then_puts_the_brush_away() {
 }
 
 #[test]
-fn shift_smooths_ctrl_does_the_opposite_and_a_ramp_joins_two_places() {
+fn shift_smooths_ctrl_inverts_and_slope_joins_endpoints() {
     let mut app = app();
     let height = |app: &App, [x, y]: [f32; 2]| terrain(app).sample_ground(64.0 * x - 0.5, 64.0 * y - 0.5);
     let place = [0.5, 0.4];
@@ -332,7 +332,7 @@ fn shift_smooths_ctrl_does_the_opposite_and_a_ramp_joins_two_places() {
 }
 
 #[test]
-fn a_pen_that_presses_half_does_half_and_the_pressure_may_change_on_the_way() {
+fn pen_pressure_scales_brush_strength() {
     let rise = |touches: &[BrushInput]| {
         let mut app = app();
         touch(&mut app, touches);
@@ -352,7 +352,7 @@ fn a_pen_that_presses_half_does_half_and_the_pressure_may_change_on_the_way() {
 }
 
 #[test]
-fn the_mark_of_a_clone_goes_with_the_stroke_and_comes_back() {
+fn clone_source_marker_follows_the_stroke() {
     let mut app = app();
     app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Clone);
     let source = |app: &App| app.world().resource::<BrushCursor>().0.and_then(|ring| ring.source);
@@ -371,7 +371,7 @@ fn the_mark_of_a_clone_goes_with_the_stroke_and_comes_back() {
 }
 
 #[test]
-fn a_project_holds_the_stroke_that_was_taken_back() {
+fn project_saves_undone_strokes() {
     let mut app = app();
     stroke(&mut app);
     let first = terrain(&app);
@@ -405,7 +405,7 @@ fn a_project_holds_the_stroke_that_was_taken_back() {
 }
 
 #[test]
-fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
+fn unsaved_undone_strokes_are_reported() {
     let mut app = app();
     // The current terrain gets the only state, so it is not random which stroke is stored with one.
     app.update();
@@ -421,7 +421,7 @@ fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
 }
 
 #[test]
-fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
+fn press_without_brush_rains_drains_lifts_and_lowers() {
     let mut app = app();
     app.world_mut().resource_mut::<Brushes>().active = None;
     let keys = ModifierKeys::default();

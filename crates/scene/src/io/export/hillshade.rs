@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_side_towards_the_sun_is_brighter_and_what_lies_behind_is_in_shadow() {
+    fn lit_flank_is_brighter_and_shadow_is_cast() {
         let look =
             Look { sun_azimuth: 270.0, sun_elevation: 30.0, ambient: 0.3, threshold_softness: 0.0, ..Look::default() };
         let ridge = Grid::from_fn(96, 32, |x, _| (12.0 - (x as f32 - 32.0).abs()).max(0.0));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_slope_looks_the_same_up_to_its_border() {
+    fn even_slope_shades_uniformly_up_to_the_border() {
         let look = Look { shadows: false, occlusion: 0.0, ..Look::default() };
         let slope = Grid::from_fn(48, 40, |x, y| x as f32 * 0.5 + y as f32 * 0.25);
         let pixels = shade(&slope, &look);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_and_steep_ground_have_their_two_colours() {
+    fn flat_and_steep_terrain_have_distinct_colours() {
         let look = Look { sun_elevation: 90.0, shadows: false, ..Look::default() };
         let ramp = Grid::from_fn(64, 32, |x, _| if x < 32 { 0.0 } else { (x as f32 - 31.0) * 2.0 });
         let pixels = shade(&ramp, &look);

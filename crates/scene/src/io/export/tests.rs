@@ -53,7 +53,7 @@ fn written(file: (&str, &str), subject: &ExportSubject) -> (tempfile::TempDir, P
 }
 
 #[test]
-fn every_format_is_told_in_a_sentence_and_every_ending_has_a_name() {
+fn every_export_format_has_description_and_title() {
     for map in maps() {
         let told = |format: &&'static str| !about_format(map, format).is_empty();
         assert_eq!(formats(map).iter().find(|format| !told(format)), None, "{map}");
@@ -65,7 +65,7 @@ fn every_format_is_told_in_a_sentence_and_every_ending_has_a_name() {
 }
 
 #[test]
-fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
+fn exported_map_round_trips_with_sidecar() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     // Values with many digits.
     let heights = Grid::from_fn(40, 32, |x, y| 28.0 + 28.0 * ((x as f32 * 7.7 + y as f32 * 1.3) * 0.2).sin());
@@ -88,7 +88,7 @@ fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
 }
 
 #[test]
-fn an_ending_that_is_no_format_is_refused_with_those_that_are() {
+fn unknown_extension_error_lists_formats() {
     let terrain = Terrain::bare(Grid::filled(4, 4, 0.0), 1.0, Edge::Open);
     let error =
         Export::save("height", &subject(terrain), Path::new("map.jpg"), &JobProgress::default()).expect_err("refused");
@@ -96,7 +96,7 @@ fn an_ending_that_is_no_format_is_refused_with_those_that_are() {
 }
 
 #[test]
-fn every_map_is_written_in_every_format_on_any_size_and_presets_name_what_there_is() {
+fn every_map_exports_in_every_format_at_any_size() {
     for (width, height) in [(33, 40), (2, 2), (1, 5)] {
         let subject = subject(hills(width, height));
         for map in maps() {
@@ -118,7 +118,7 @@ fn every_map_is_written_in_every_format_on_any_size_and_presets_name_what_there_
 }
 
 #[test]
-fn sizes_are_what_engines_ask_for() {
+fn export_sizes_match_game_engines() {
     let size = |size: Size, side: usize| {
         let dimensions = Dimensions { size, ..Dimensions::default() };
         dimensions.of(&Terrain::bare(Grid::filled(side, side, 0.0), 1.0, Edge::Open))
@@ -146,7 +146,7 @@ fn river_land() -> Session {
 }
 
 #[test]
-fn rivers_are_in_longitude_and_latitude_where_the_system_is_known() {
+fn rivers_use_longitude_latitude_when_crs_is_known() {
     let mut session = river_land();
     let points = |session: &Session| -> Vec<[f64; 2]> {
         let export = Export::new("rivers", "geojson").expect("it can be saved");
@@ -177,7 +177,7 @@ fn rivers_are_in_longitude_and_latitude_where_the_system_is_known() {
 const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
 
 #[test]
-fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
+fn padding_of_square_export_is_nodata_without_flow() {
     let session = river_land();
     let files: Vec<String> =
         MOVES.into_iter().chain(["height", "water", "deposits"]).map(|map| format!("{map}.r32")).collect();
@@ -235,7 +235,7 @@ fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
 }
 
 #[test]
-fn cells_without_data_come_back_from_what_is_saved() {
+fn exported_nodata_round_trips() {
     let session = river_land();
     let kept = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
     let exports = [Export::parse("height.tif").expect("known"), Export::parse("height.asc").expect("known")];
@@ -261,7 +261,7 @@ fn cells_without_data_come_back_from_what_is_saved() {
 }
 
 #[test]
-fn a_tiff_of_a_map_that_is_nowhere_on_earth_keeps_its_cell_size() {
+fn tiff_without_georeference_keeps_cell_size() {
     for cell_size in [0.1, 3.0, 27.7] {
         let mut terrain = hills(40, 33);
         terrain.cell_size = cell_size;
@@ -272,7 +272,7 @@ fn a_tiff_of_a_map_that_is_nowhere_on_earth_keeps_its_cell_size() {
 }
 
 #[test]
-fn a_picture_of_16_bits_is_named_and_explained_as_one_of_8_bits() {
+fn png_bit_depth_is_in_file_name_and_sidecar() {
     let terrain = hills(40, 33);
     let range = terrain.ground().min_max();
     for (format, name, full) in [("png8", "height-8bit", 255.0), ("png16", "height-16bit", 65535.0)] {
@@ -289,7 +289,7 @@ fn a_picture_of_16_bits_is_named_and_explained_as_one_of_8_bits() {
 }
 
 #[test]
-fn a_flow_map_shows_where_water_runs_and_how_much() {
+fn flow_map_encodes_direction_and_strength() {
     // A valley that descends to the right, and to the upper right beyond its bend.
     let ground = Grid::from_fn(40, 30, |x, y| {
         let middle = if x < 20 { 20 } else { 40 - x };
@@ -324,7 +324,7 @@ fn a_flow_map_shows_where_water_runs_and_how_much() {
 }
 
 #[test]
-fn a_set_is_written_whole_or_not_at_all() {
+fn export_set_is_atomic() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let subject = subject(hills(40, 32));
     let exports = SETS[5].exports();
@@ -364,7 +364,7 @@ fn enclosed(triangles: impl Iterator<Item = [[f32; 3]; 3]>) -> (f64, bool) {
 }
 
 #[test]
-fn a_print_is_closed_all_round_and_has_the_volume_of_the_ground() {
+fn stl_is_watertight_with_the_terrain_volume() {
     let terrain = hills(41, 33);
     let (_folder, path) = written(("mesh", "stl"), &subject(terrain.clone()));
     assert!(std::fs::read(&path).expect("it was just written").starts_with(b"Thalweg, in mm\0"));
@@ -393,7 +393,7 @@ fn a_print_is_closed_all_round_and_has_the_volume_of_the_ground() {
 }
 
 #[test]
-fn other_readers_find_the_ground_in_gltf_and_obj() {
+fn gltf_and_obj_are_valid_for_other_readers() {
     let terrain = hills(41, 33);
     let ground = terrain.ground();
     let subject = subject(terrain);
@@ -437,7 +437,7 @@ fn other_readers_find_the_ground_in_gltf_and_obj() {
 }
 
 #[test]
-fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
+fn cropped_square_is_centred_and_georeferenced() {
     let mut session = river_land();
     session.rivers.from_cells = 30.0;
     let exports: Vec<Export> =
@@ -483,7 +483,7 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
 }
 
 #[test]
-fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
+fn rivers_and_square_maps_share_their_origin() {
     // A tall valley that descends to the bottom: 40 × 60 cells of 10 m.
     let ground = Grid::from_fn(40, 60, |x, y| 2.0 * x.abs_diff(20) as f32 + 60.0 - y as f32);
     let run = Simulation::new(Terrain::bare(ground, 10.0, Edge::Open), 1);
@@ -514,7 +514,7 @@ fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
 }
 
 #[test]
-fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
+fn cropped_square_gets_upstream_flow_without_wrapping() {
     // A trough that descends from left to right on a periodic map.
     let ground = Grid::from_fn(96, 32, |x, y| 96.0 - x as f32 + 3.0 * y.abs_diff(16) as f32);
     let mut session = Session::placeholder("trough", 1, Default::default());
@@ -542,7 +542,7 @@ fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
 }
 
 #[test]
-fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
+fn exported_rivers_match_map_coordinates() {
     let mut session = river_land();
     session.rivers.from_cells = 30.0;
     let network = RiverNetwork::from_terrain(&session.simulation.terrain, &session.rivers);

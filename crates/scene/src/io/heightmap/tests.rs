@@ -60,7 +60,7 @@ fn message(result: Result<Heightmap, Error>) -> String {
 }
 
 #[test]
-fn jacksboro_reads_as_its_sidecar_says_from_png_and_asc_alike() {
+fn jacksboro_png_and_asc_match_sidecar() {
     let png = read(&sample("jacksboro.png"), &Options::default()).expect("it is good");
     let asc = read(&sample("jacksboro.asc"), &Options::default()).expect("it is good");
     assert_eq!((png.heights.width(), png.heights.height(), png.cell_size), (403, 344, 90.0));
@@ -72,7 +72,7 @@ fn jacksboro_reads_as_its_sidecar_says_from_png_and_asc_alike() {
 }
 
 #[test]
-fn every_format_holds_the_same_hills() {
+fn every_format_reads_the_same_heights() {
     let (_folder, paths) = every_format();
     let (min, max) = hills(40, 36).min_max();
     for path in paths {
@@ -87,7 +87,7 @@ fn every_format_holds_the_same_hills() {
 }
 
 #[test]
-fn options_win_over_the_sidecar_and_the_sidecar_over_the_file() {
+fn options_override_sidecar_which_overrides_file() {
     let (folder, paths) = every_format();
     let (png, asc) = (&paths[0], &paths[4]);
     let map = read(png, &Options::default()).expect("it is good");
@@ -118,7 +118,7 @@ fn options_win_over_the_sidecar_and_the_sidecar_over_the_file() {
 }
 
 #[test]
-fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
+fn resampling_keeps_extent_unless_cell_size_is_given() {
     let (folder, paths) = every_format();
     let options = Options { size: Some((80, 72)), ..Options::default() };
     let map = read(&paths[3], &options).expect("it is good");
@@ -139,7 +139,7 @@ fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
 }
 
 #[test]
-fn sizes_outside_the_limits_say_how_to_resample() {
+fn out_of_range_sizes_are_padded_or_resampled() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("map.png");
     write_png16(&path, &hills(16, 48), (0.0, 200.0), &JobProgress::default()).expect("it is writable");
@@ -158,7 +158,7 @@ fn sizes_outside_the_limits_say_how_to_resample() {
 }
 
 #[test]
-fn what_cannot_be_read_is_answered_in_one_sentence() {
+fn unreadable_heightmap_is_rejected_in_one_sentence() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -186,7 +186,7 @@ fn what_cannot_be_read_is_answered_in_one_sentence() {
 }
 
 #[test]
-fn layer_maps_take_any_size_and_span_the_range_asked_for() {
+fn layer_maps_are_resampled_and_scaled_to_range() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("rain.png");
     let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
@@ -203,7 +203,7 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
 }
 
 #[test]
-fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
+fn streaming_resampling_matches_resampling_whole_map() {
     let (folder, mut paths) = every_format();
     paths.extend(["interlaced.png", "tiled.tif"].map(sample));
     // With a NODATA gap, which is filled from its surroundings.
@@ -231,7 +231,7 @@ fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
 }
 
 #[test]
-fn cells_without_data_are_known_also_of_another_size() {
+fn nodata_mask_is_resampled_with_heights() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (asc, tif) = (folder.path().join("map.asc"), folder.path().join("map.tif"));
     let map = hills(64, 48);
@@ -264,7 +264,7 @@ fn cells_without_data_are_known_also_of_another_size() {
 
 /// A file written by GDAL: 16-bit integers in compressed tiles, in degrees, with a NODATA gap.
 #[test]
-fn tiles_of_whole_numbers_are_read_with_their_place_and_their_hole() {
+fn tiled_integer_tiff_keeps_georeference_and_nodata() {
     let map = read(&sample("tiled.tif"), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     let hole = Grid::from_fn(40, 36, |x, y| f32::from((30..38).contains(&x) && (5..9).contains(&y)));
     let wanted = Grid::from_fn(40, 36, |x, y| ((x * 97 + y * 131) % 3000) as f32 - 500.0);
@@ -279,14 +279,14 @@ fn tiles_of_whole_numbers_are_read_with_their_place_and_their_hole() {
 }
 
 #[test]
-fn an_interlaced_picture_has_its_rows_in_order() {
+fn interlaced_png_rows_are_in_order() {
     let read =
         load(&sample("interlaced.png"), &ReadConstraints::ranged(65535.0)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(read.cells, Grid::from_fn(40, 36, |x, y| ((x * 977 + y * 1310) % 65536) as f32));
 }
 
 #[test]
-fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
+fn out_of_range_values_are_rejected_by_every_reader() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
     let with = |value: f32| {
@@ -334,7 +334,7 @@ fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
 
 /// Damages each format a few hundred times, deterministically; the result is a map or an error, never a panic.
 #[test]
-fn no_bytes_make_a_reader_panic() {
+fn malformed_files_never_panic() {
     let (folder, paths) = every_format();
     // SplitMix64, for the same cases on every machine.
     let mut state = 1_u64;

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_name_answers_marks_and_plots_and_no_markup_of_the_student() {
+    fn html_report_has_results_and_escapes_student_name() {
         let open = html_page("t", &blocks(&attempt(), "", &[]));
         assert_eq!(open.matches("Not answered yet.").count(), 3);
         let page = html_page("Heaps & <b>", &blocks(&answered(), "<script>Ada</script>", &[volume()]));
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_stands_on_the_page_of_what_follows_it() {
+    fn heading_stays_with_following_block() {
         for lines in 0..60 {
             for (after, mark) in
                 [(ReportBlock::Chart(volume()), "aria-label=\"Volume\""), (ReportBlock::Text("below".into()), "below")]
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_the_same_on_pages_that_nothing_runs_over() {
+    fn pdf_report_has_same_content_without_overflow() {
         let many = vec![volume(); 7];
         let pages = pages(&blocks(&answered(), "Ada <3", &many));
         assert!(pages.len() > 2, "{} pages", pages.len());

@@ -42,7 +42,7 @@ pub struct Camera {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Views {
     /// Current camera.
-    pub eye: Option<Camera>,
+    pub camera: Option<Camera>,
     /// Saved views.
     pub saved: SavedViews,
 }
@@ -76,7 +76,7 @@ pub(super) struct Manifest {
     pub program: String,
     pub chosen: usize,
     pub camera: Option<Camera>,
-    pub kept_views: [Option<Camera>; 9],
+    pub bookmarks: [Option<Camera>; 9],
     pub camera_keys: Vec<CameraKeyframe>,
     pub runs: Vec<SavedRun>,
 }

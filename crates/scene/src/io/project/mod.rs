@@ -102,8 +102,8 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         chosen: project.chosen,
-        camera: project.views.eye,
-        kept_views: project.views.saved.bookmarks,
+        camera: project.views.camera,
+        bookmarks: project.views.saved.bookmarks,
         camera_keys: project.views.saved.keys.list().to_vec(),
         runs: project.sessions.iter().zip(&states).map(run).collect(),
     };
@@ -156,8 +156,8 @@ pub fn open(path: &Path) -> Result<Project, Error> {
         sessions[0].warnings.push(format!("Camera keyframes were discarded: {wrong}."));
         CameraKeyframes::default()
     });
-    let kept = SavedViews { bookmarks: manifest.kept_views.map(sane), keys };
-    let views = Views { eye: sane(manifest.camera), saved: kept };
+    let saved = SavedViews { bookmarks: manifest.bookmarks.map(sane), keys };
+    let views = Views { camera: sane(manifest.camera), saved };
     Ok(Project { chosen, views, ..Project::of(sessions) })
 }
 

@@ -54,7 +54,7 @@ fn eventful(side: usize) -> Project {
         (0..3).for_each(|_| session.simulation.tick());
     }
     let camera = Camera { focus: [1.0, 2.0, -3.5], yaw: 0.3, pitch: 0.9, distance: 321.0 };
-    let mut views = Views { eye: Some(camera), ..Views::default() };
+    let mut views = Views { camera: Some(camera), ..Views::default() };
     views.saved.bookmarks[2] = Some(Camera { yaw: -1.5, distance: 40.0, ..camera });
     let key =
         CameraKeyframe { tick: 12.0, at: [0.25, 0.75], then: Ease::Hold, ..CameraKeyframe::still(40.0, 20.0, 1.5) };
@@ -109,7 +109,7 @@ fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
 }
 
 #[test]
-fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
+fn project_round_trips_and_continues_bit_identically() {
     let mut project = eventful(48);
     let (_folder, path) = saved(&mut project);
     let mut again = opened(&path);
@@ -138,7 +138,7 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
 }
 
 #[test]
-fn every_built_in_scene_survives_as_a_project() {
+fn every_built_in_scene_round_trips_as_project() {
     for (name, _) in scene::BUILT_IN {
         let options = Options { size: Some((40, 36)), ..Options::default() };
         let mut sessions = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}"));
@@ -163,7 +163,7 @@ fn refused(bytes: &[u8]) -> Option<String> {
 }
 
 #[test]
-fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
+fn damaged_project_is_rejected_or_unchanged() {
     let mut project = eventful(32);
     let (_folder, path) = saved(&mut project);
     let whole = fs::read(&path).expect("it was just written");
@@ -179,7 +179,7 @@ fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
 }
 
 #[test]
-fn every_byte_of_every_header_can_be_wrong() {
+fn flipped_header_bytes_are_detected() {
     let options = Options { size: Some((32, 32)), ..Options::default() };
     let sessions = scene::open("round-hill", &options).expect("it is built in");
     let mut project = Project::of(sessions);
@@ -224,7 +224,7 @@ fn assert_flips_are_noticed(whole: &[u8], places: Vec<usize>, wanted: &[(Terrain
 }
 
 #[test]
-fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
+fn timeline_keyframes_round_trip_bit_identically() {
     let mut project = eventful(32);
     let frame = |project: &mut Project, id: u64, parent: Option<u64>| {
         let states = project.sessions.iter_mut().map(SimulationState::capture_packed).collect();
@@ -293,7 +293,7 @@ fn with(path: &Path, name: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Vec
 }
 
 #[test]
-fn a_file_of_another_format_a_bomb_and_senseless_values_are_refused() {
+fn unknown_format_bombs_and_invalid_values_are_rejected() {
     let mut project = eventful(32);
     let (_folder, path) = saved(&mut project);
     let manifest = |from: &str, to: &str| {
@@ -370,7 +370,7 @@ fn a_file_of_another_format_a_bomb_and_senseless_values_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_written_leaves_the_old_file_whole() {
+fn failed_save_leaves_the_old_project_intact() {
     let mut project = eventful(32);
     let (folder, path) = saved(&mut project);
     let before = fs::read(&path).expect("it was just written");
@@ -395,7 +395,7 @@ fn what_cannot_be_written_leaves_the_old_file_whole() {
 }
 
 #[test]
-fn a_full_disk_is_told_of_and_the_old_file_stays_whole() {
+fn full_disk_leaves_the_old_project_intact() {
     let folder = folder();
     let small = folder.path().join("small");
     fs::create_dir(&small).expect("it is writable");

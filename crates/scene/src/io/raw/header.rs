@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_of_cells_follows_from_the_header() {
+    fn cell_type_follows_from_header() {
         let signed: Vec<u8> = [-5_i16, 7].into_iter().flat_map(i16::to_le_bytes).collect();
         let header = "nrows 1\nncols 2\nnbits 16\ncellsize 30\n";
         let with = |lines: &str| format!("{header}{lines}\n");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_outside_of_any_file_are_refused() {
+    fn header_lengths_beyond_file_are_rejected() {
         for lines in [
             "bandrowbytes 1e19\nnbands 2",
             "totalrowbytes 1e19",

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_tile_is_its_place() {
+    fn srtm_file_name_gives_georeference() {
         let [west, wide, _, north, ..] = place(Path::new("a/S03W078.SRTMGL1.hgt"), 3601, 3601).expect("it is a name");
         assert!((west + 78.0 + wide / 2.0).abs() < 1e-12 && (north + 2.0 - wide / 2.0).abs() < 1e-12);
         assert_eq!(place(Path::new("hills.hgt"), 1201, 1201), None);

@@ -8,7 +8,7 @@ use thalweg_sim::{
 };
 
 #[test]
-fn every_built_in_scene_opens_and_is_what_its_file_says() {
+fn every_built_in_scene_opens_as_its_file_states() {
     for (name, text) in BUILT_IN {
         let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         let scene: Scene = ron::from_str(text).expect("it just opened");
@@ -23,7 +23,7 @@ fn every_built_in_scene_opens_and_is_what_its_file_says() {
 }
 
 #[test]
-fn every_built_in_scene_names_sliders_that_do_something_in_it() {
+fn every_built_in_scene_has_effective_sliders() {
     for (name, _) in BUILT_IN {
         let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         let session = &sessions[0];
@@ -97,7 +97,7 @@ fn short_waves(ground: &Grid) -> f64 {
 }
 
 #[test]
-fn figure_8_has_ripples_on_the_bed_without_12c_and_13c_alone() {
+fn figure_8_bed_ripples_only_without_equations_12c_13c() {
     let [without, with] = &finished("figure-8")[..] else { panic!("two runs side by side") };
     let power = |session: &Session| short_waves(&session.simulation.terrain.ground());
     let (without, with) = (power(without), power(with));
@@ -118,7 +118,7 @@ fn figure_9_cuts_deeper_without_the_depth_limit() {
 }
 
 #[test]
-fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
+fn saved_scene_reopens_with_same_layers_and_continues() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("mine.ron");
     let size = Some((48, 32));
@@ -143,7 +143,7 @@ fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
 }
 
 #[test]
-fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
+fn painted_rain_survives_restart_and_is_saved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("rain.ron");
     let options = Options { size: Some((64, 64)), ..Options::default() };
@@ -158,7 +158,7 @@ fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
 }
 
 #[test]
-fn a_session_at_its_start_is_saved_as_a_scene_alone() {
+fn session_at_start_is_saved_without_layer_files() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("start.ron");
     let session = open_first(DEFAULT, &Options::default()).expect("built in");
@@ -169,7 +169,7 @@ fn a_session_at_its_start_is_saved_as_a_scene_alone() {
 }
 
 #[test]
-fn another_size_keeps_the_extent_and_the_relief() {
+fn resizing_keeps_extent_and_relief() {
     let open =
         |size| open_first(DEFAULT, &Options { size, ..Options::default() }).expect("built in").simulation.terrain;
     let (small, large) = (open(Some((64, 64))), open(Some((128, 128))));
@@ -190,7 +190,7 @@ fn correlation(one: &Grid, other: &Grid) -> f64 {
 }
 
 #[test]
-fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
+fn erosion_is_independent_of_resolution() {
     for (process, ticks) in [("droplets", 12), ("water", 50)] {
         let runs = [128, 256, 512, 1024].map(|side| {
             let options = Options { size: Some((side, side)), ..Options::default() };
@@ -221,7 +221,7 @@ fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
 }
 
 #[test]
-fn the_young_range_measures_as_real_whatever_its_seed() {
+fn young_range_is_realistic_for_every_seed() {
     for seed in [3, 5] {
         let mut session = open_first("young-range", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         session.restart(seed);
@@ -233,7 +233,7 @@ fn the_young_range_measures_as_real_whatever_its_seed() {
 }
 
 #[test]
-fn more_simulations_than_fit_side_by_side_are_refused() {
+fn too_many_simulations_side_by_side_are_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("many.ron");
     for (count, fits) in [(MOST_SIDE_BY_SIDE, true), (MOST_SIDE_BY_SIDE + 1, false)] {
@@ -252,7 +252,7 @@ fn more_simulations_than_fit_side_by_side_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn files_whose_names_are_not_unicode_are_written_and_opened() {
+fn non_unicode_paths_are_written_and_opened() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
     let folder = tempfile::tempdir().expect("a temporary folder");

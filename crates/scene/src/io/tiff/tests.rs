@@ -171,7 +171,7 @@ fn is_plain(map: &crate::model::origin::Heightmap) -> bool {
 }
 
 #[test]
-fn cells_of_any_type_are_the_same_heights() {
+fn every_sample_format_reads_the_same_heights() {
     let le = |bytes: fn(u16) -> Vec<u8>| cells().flat_map(bytes).collect::<Vec<u8>>();
     let mut samples = vec![
         ("16 bits", Sample::plain()),
@@ -196,7 +196,7 @@ fn cells_of_any_type_are_the_same_heights() {
 }
 
 #[test]
-fn tags_that_say_nothing_about_heights_change_nothing() {
+fn equivalent_tiff_encodings_read_the_same_heights() {
     let reversed = |bytes: Vec<u8>| bytes.into_iter().map(u8::reverse_bits).collect::<Vec<u8>>();
     let mut white = Sample::plain();
     white.shorts(262, &[0]);
@@ -238,7 +238,7 @@ fn tags_that_say_nothing_about_heights_change_nothing() {
 }
 
 #[test]
-fn heights_in_other_units_become_metres() {
+fn heights_are_converted_to_metres() {
     let metadata = |items: &str| format!("<GDALMetadata>{items}</GDALMetadata>");
     let item = |role: &str, value: &str| format!(r#"<Item name="{role}" sample="0" role="{role}">{value}</Item>"#);
     let unit = |name: &str| metadata(&item("unittype", name));
@@ -291,7 +291,7 @@ fn heights_in_other_units_become_metres() {
 }
 
 #[test]
-fn a_range_scales_integers_and_fractions() {
+fn height_range_scales_integers_and_fractions() {
     let options = Options { min_m: Some(100.0), max_m: Some(1100.0), ..Options::default() };
     let map = Sample::plain().read_with(&options).expect("it is good");
     assert!(map.heights.iter().zip(cells()).all(|(a, b)| (a - (100.0 + f32::from(b) / 65.535)).abs() < 0.01));
@@ -302,7 +302,7 @@ fn a_range_scales_integers_and_fractions() {
 }
 
 #[test]
-fn cells_without_data_are_recognised() {
+fn tiff_nodata_cells_are_detected() {
     let hole = |index: usize| index % SIZE.0 == 9 && index / SIZE.0 > 40;
     let count = SIZE.1 - 41;
     let with = |tag: &str, value: f32| {
@@ -372,7 +372,7 @@ fn cells_without_data_are_recognised() {
 }
 
 #[test]
-fn files_beside_a_raster_describe_it() {
+fn companion_files_supply_georeference_and_nodata() {
     let beside = |files: &[(&str, &str)], sample: Sample| {
         let (folder, path) = sample.write();
         for (name, text) in files {
@@ -413,7 +413,7 @@ fn files_beside_a_raster_describe_it() {
 }
 
 #[test]
-fn a_place_is_north_up_or_refused() {
+fn raster_is_flipped_north_up_or_rejected() {
     let place = |sample: &Sample| {
         let map = sample.read();
         let geo = map.geo.clone().expect("it has a place");
@@ -444,7 +444,7 @@ fn a_place_is_north_up_or_refused() {
 }
 
 #[test]
-fn cells_are_metres_on_the_ground() {
+fn cell_size_is_in_ground_metres() {
     let cell = |keys: &[[u16; 2]], scale: f64, x: f64, y: f64| {
         let mut sample = Sample::plain();
         sample.doubles(PIXEL_SCALE, &[scale, scale, 0.0]).doubles(TIE_POINTS, &[0.0, 0.0, 0.0, x, y, 0.0]).keys(keys);
@@ -469,7 +469,7 @@ fn cells_are_metres_on_the_ground() {
 }
 
 #[test]
-fn the_coordinate_reference_system_comes_back() {
+fn crs_round_trips_through_tiff_and_asc() {
     let round = |sample: &Sample| {
         let (folder, path) = sample.write();
         let map = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -497,7 +497,7 @@ fn the_coordinate_reference_system_comes_back() {
 }
 
 #[test]
-fn names_of_reference_systems_need_not_fit_into_tags() {
+fn long_and_non_ascii_crs_names_are_written() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("map.tif");
     for name in ["Gauß".to_owned(), "long".repeat(20_000)] {

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_where_they_stand_in_print() {
+    fn fractions_roots_and_scripts_are_positioned() {
         let set = set("q = Kc·√(a/b)^θ", 1000.0);
         let [(a, part), (b, _), (q, size), (foot, small), (head, _)] =
             ["a", "b", "q", "c", "θ"].map(|text| letters(&set, text));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn long_equations_go_on_in_the_next_line_and_nothing_lies_outside() {
+    fn long_equations_wrap_within_bounds() {
         let text = "E = a + b·c − d/e + f·g   where  S = h";
         let whole = set(text, 1000.0);
         let cut = set(text, 100.0);

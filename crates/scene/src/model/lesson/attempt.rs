@@ -111,7 +111,7 @@ mod tests {
     use crate::model::lesson::tests::lesson;
 
     #[test]
-    fn a_step_opens_the_next_one_when_it_is_done_and_answers_outlive_the_lesson() {
+    fn completed_step_unlocks_next_and_answers_persist() {
         let tasks = [
             r#"Choose(key: "where", options: ["x", "y"], right: 1)"#,
             r#"Run(ticks: 3)"#,

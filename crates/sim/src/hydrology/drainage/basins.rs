@@ -44,10 +44,10 @@ fn trace_flow_paths(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]
 impl Drainage {
     /// Follows the flow paths of the cells of these rows, which are whole strips.
     pub(super) fn trace_rows(&mut self, rows: Range<usize>) {
-        let Self { border, to, depression: hollow, search, .. } = self;
+        let Self { border, to, depression, search, .. } = self;
         let (border, cells) = (*border, ROWS * border.width);
         let first = rows.start * border.width;
-        let strips = hollow[first..rows.end * border.width].par_chunks_mut(cells).enumerate();
+        let strips = depression[first..rows.end * border.width].par_chunks_mut(cells).enumerate();
         search
             .ends
             .par_extend(strips.map(|(strip, ends_of)| trace_flow_paths(border, to, first + strip * cells, ends_of)));
@@ -55,17 +55,18 @@ impl Drainage {
 
     /// Numbers the depressions from 1, and finds that of every end; 0 for one that drains to an outlet.
     pub(super) fn number_depressions(&mut self) {
-        let Self { border, depression: hollow, outlets, levels, search: Search { ends, hollows, .. }, .. } = self;
+        let Self { border, depression, outlets, levels, search: Search { ends, depressions, .. }, .. } =
+            self;
         let cells = ROWS * border.width;
         levels.truncate(1);
-        *hollows = ends.iter().map(|ends| vec![UNKNOWN; ends.len()]).collect();
+        *depressions = ends.iter().map(|ends| vec![UNKNOWN; ends.len()]).collect();
         let mut way = Vec::new();
         for start in ends.iter().enumerate().flat_map(|(strip, ends)| (0..ends.len()).map(move |end| (strip, end))) {
             let mut here = start;
             let number = loop {
                 let (strip, end) = here;
-                if hollows[strip][end] != UNKNOWN {
-                    break hollows[strip][end];
+                if depressions[strip][end] != UNKNOWN {
+                    break depressions[strip][end];
                 }
                 way.push(here);
                 let cell = ends[strip][end];
@@ -78,18 +79,18 @@ impl Drainage {
                     levels.push(f32::INFINITY);
                     break levels.len() as u32 - 1;
                 }
-                here = (next, hollow[cell as usize] as usize);
+                here = (next, depression[cell as usize] as usize);
             };
-            way.drain(..).for_each(|(strip, end)| hollows[strip][end] = number);
+            way.drain(..).for_each(|(strip, end)| depressions[strip][end] = number);
         }
     }
 
     /// Writes the depression of its end for every cell of these rows.
     pub(super) fn write_depressions(&mut self, rows: Range<usize>) {
-        let Self { border, depression: hollow, search, .. } = self;
-        let strips = hollow[rows.start * border.width..rows.end * border.width].par_chunks_mut(ROWS * border.width);
-        strips.zip(&search.hollows[rows.start / ROWS..]).for_each(|(cells, hollows)| {
-            cells.iter_mut().for_each(|cell| *cell = hollows[*cell as usize]);
+        let Self { border, depression, search, .. } = self;
+        let strips = depression[rows.start * border.width..rows.end * border.width].par_chunks_mut(ROWS * border.width);
+        strips.zip(&search.depressions[rows.start / ROWS..]).for_each(|(cells, depressions)| {
+            cells.iter_mut().for_each(|cell| *cell = depressions[*cell as usize]);
         });
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Saddle {
     /// A cell of the first depression, and the step from there to the second.
     cell: u32,
     step: u8,
-    hollows: [u32; 2],
+    depressions: [u32; 2],
 }
 
 /// Finds the lowest saddles between depressions with a cell in these rows, each at least once.
@@ -36,7 +36,7 @@ pub(super) fn find_saddles(
     border: Border,
     rows: Range<usize>,
     ground: &[f32],
-    hollow: &[u32],
+    depression: &[u32],
     diagonal: Diagonal,
 ) -> Vec<Saddle> {
     let chunks = rows.clone().into_par_iter().step_by(ROWS).map(|first| {
@@ -44,7 +44,7 @@ pub(super) fn find_saddles(
         let mut padded = [(); 2].map(|()| vec![NOWHERE; border.width + 2]);
         for y in first..(first + ROWS).min(rows.end) {
             for (padded, dy) in padded.iter_mut().zip([0, 1]) {
-                pad(border, row_of(border, hollow, y as isize + dy), NOWHERE, padded);
+                pad(border, row_of(border, depression, y as isize + dy), NOWHERE, padded);
             }
             found.search_row(border, y, &padded, |cell, other| {
                 let rank = |cell: usize| (to_ordered_bits(ground[cell]), diagonal.tie_break_rank(cell as u32));
@@ -89,24 +89,24 @@ impl SaddleSearch {
             }
             for x in part {
                 for (step, row) in around.iter().enumerate() {
-                    let hollows = [here[x], row[x]];
-                    if hollows[0] == hollows[1] || hollows[1] == NOWHERE {
+                    let depressions = [here[x], row[x]];
+                    if depressions[0] == depressions[1] || depressions[1] == NOWHERE {
                         continue;
                     }
                     let cell = y * width + x;
                     let ranks = ranks(cell, step_from(border, cell, step as u8));
-                    self.note(Saddle { ranks, cell: cell as u32, step: step as u8, hollows });
+                    self.note(Saddle { ranks, cell: cell as u32, step: step as u8, depressions });
                 }
             }
         }
     }
 
     fn note(&mut self, pass: Saddle) {
-        let [one, other] = pass.hollows;
+        let [one, other] = pass.depressions;
         let place = (one ^ other).wrapping_mul(0x9E37_79B1) >> 24;
         let known = &mut self.last[place as usize % REMEMBERED];
         match known {
-            Some(known) if [[one, other], [other, one]].contains(&known.hollows) => *known = pass.min(*known),
+            Some(known) if [[one, other], [other, one]].contains(&known.depressions) => *known = pass.min(*known),
             _ => self.list.extend(known.replace(pass)),
         }
     }
@@ -119,23 +119,24 @@ struct SaddleIndex {
 }
 
 impl SaddleIndex {
-    fn new(passes: &[Saddle], hollows: usize) -> Self {
-        let mut firsts = vec![0; hollows + 1];
-        let sides = |(number, pass): (usize, &Saddle)| pass.hollows.map(|hollow| (hollow as usize, number as u32));
-        passes.iter().enumerate().flat_map(sides).for_each(|(hollow, _)| firsts[hollow + 1] += 1);
-        for hollow in 0..hollows {
-            firsts[hollow + 1] += firsts[hollow];
+    fn new(passes: &[Saddle], depressions: usize) -> Self {
+        let mut firsts = vec![0; depressions + 1];
+        let sides =
+            |(number, pass): (usize, &Saddle)| pass.depressions.map(|depression| (depression as usize, number as u32));
+        passes.iter().enumerate().flat_map(sides).for_each(|(depression, _)| firsts[depression + 1] += 1);
+        for depression in 0..depressions {
+            firsts[depression + 1] += firsts[depression];
         }
         let (mut numbers, mut next) = (vec![0; 2 * passes.len()], firsts.clone());
-        for (hollow, number) in passes.iter().enumerate().flat_map(sides) {
-            numbers[next[hollow] as usize] = number;
-            next[hollow] += 1;
+        for (depression, number) in passes.iter().enumerate().flat_map(sides) {
+            numbers[next[depression] as usize] = number;
+            next[depression] += 1;
         }
         Self { numbers, firsts }
     }
 
-    fn of(&self, hollow: u32) -> impl Iterator<Item = u32> {
-        let [first, end] = [0, 1].map(|next| self.firsts[hollow as usize + next] as usize);
+    fn of(&self, depression: u32) -> impl Iterator<Item = u32> {
+        let [first, end] = [0, 1].map(|next| self.firsts[depression as usize + next] as usize);
         self.numbers[first..end].iter().copied()
     }
 }
@@ -146,19 +147,20 @@ impl Drainage {
         let mut passes = std::mem::take(&mut self.search.passes);
         passes.par_sort_unstable();
         let around = SaddleIndex::new(&passes, self.levels.len());
-        let sides: Vec<[u32; 2]> = passes.iter().map(|pass| pass.hollows).collect();
+        let sides: Vec<[u32; 2]> = passes.iter().map(|pass| pass.depressions).collect();
         let mut heap: BinaryHeap<Reverse<u32>> = around.of(0).map(Reverse).collect();
         while let Some(Reverse(number)) = heap.pop() {
-            let levels = sides[number as usize].map(|hollow| self.levels[hollow as usize]);
+            let levels = sides[number as usize].map(|depression| self.levels[depression as usize]);
             let Some(joined) = levels.iter().position(|&level| level == f32::INFINITY) else { continue };
-            let Saddle { cell, step, hollows, .. } = passes[number as usize];
+            let Saddle { cell, step, depressions, .. } = passes[number as usize];
             let cells = [cell as usize, self.step(cell as usize, step)];
-            self.levels[hollows[joined] as usize] =
+            self.levels[depressions[joined] as usize] =
                 cells.iter().fold(levels[1 - joined], |level, &cell| level.max(ground[cell]));
             self.reverse_flow_path(cells[joined], if joined == 0 { step } else { step ^ 4 });
-            let open =
-                |pass: &u32| sides[*pass as usize].iter().any(|&hollow| self.levels[hollow as usize] == f32::INFINITY);
-            heap.extend(around.of(hollows[joined]).filter(open).map(Reverse));
+            let open = |pass: &u32| {
+                sides[*pass as usize].iter().any(|&depression| self.levels[depression as usize] == f32::INFINITY)
+            };
+            heap.extend(around.of(depressions[joined]).filter(open).map(Reverse));
         }
     }
 

@@ -62,7 +62,7 @@ struct Search {
     part: usize,
     /// Ends of the flow paths per strip of rows, and their depressions.
     ends: Vec<Vec<u32>>,
-    hollows: Vec<Vec<u32>>,
+    depressions: Vec<Vec<u32>>,
     passes: Vec<depressions::Saddle>,
 }
 

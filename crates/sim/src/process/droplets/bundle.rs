@@ -40,11 +40,11 @@ pub(super) fn begin(
 /// Runs droplets of a law for a while, see [`SwarmRun::run_until`]. Returns `true` if all have ended.
 pub(super) fn advance(
     law: &impl Law,
-    flock: &mut SwarmRun<Droplet, Outcome>,
+    swarm: &mut SwarmRun<Droplet, Outcome>,
     tracks: Option<&TrackRecorder>,
     until: Option<Instant>,
 ) -> bool {
-    flock.run_until(&Wave { law, tracks }, law.ground().tiling(), until)
+    swarm.run_until(&Wave { law, tracks }, law.ground().tiling(), until)
 }
 
 /// The droplets of a wave.
@@ -84,8 +84,8 @@ impl<L: Law> Swarm for Wave<'_, L> {
         }
         let mut stopped = LaneMask::default();
         for lane in 0..LANES {
-            let goes_on = block.has(bundle.y.0[lane]) & (bundle.runs.0[lane] != 0);
-            stopped.0[lane] = if goes_on { 0 } else { ran.0[lane] };
+            let continues = block.has(bundle.y.0[lane]) & (bundle.runs.0[lane] != 0);
+            stopped.0[lane] = if continues { 0 } else { ran.0[lane] };
         }
         stopped
     }

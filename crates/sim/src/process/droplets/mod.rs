@@ -318,8 +318,8 @@ impl Droplets {
             (Tiling::new(context.terrain.width(), context.terrain.height()), context.terrain.cell_area());
         let RunningWave { params, supplied, highest, tracks, runners } = wave;
         match runners {
-            Runners::OnCopies { mut copies, flock, .. } => {
-                let (terrain, outcome) = (&mut *context.terrain, flock.into_outcome());
+            Runners::OnCopies { mut copies, swarm, .. } => {
+                let (terrain, outcome) = (&mut *context.terrain, swarm.into_outcome());
                 let mut ground = DropletGround::new(terrain, &mut copies, highest);
                 let laid = settling::settle(&mut ground, &outcome.ended, highest);
                 let undercut = &mut self.undercut;
@@ -348,8 +348,8 @@ impl Droplets {
                 }
             }
             // The ground is one solid: erosion takes sand first, deposition adds bedrock.
-            Runners::Published { tiles, flock, .. } => {
-                let outcome = flock.into_outcome();
+            Runners::Published { tiles, swarm, .. } => {
+                let outcome = swarm.into_outcome();
                 let (net, visited) = published_wave::write_back(context.terrain, &tiles);
                 self.peak.follow(context.terrain, tiling, &visited);
                 self.published = tiles;

@@ -100,7 +100,7 @@ pub fn advance<S>(
     terrain: &Terrain,
     highest: f32,
     law: &S,
-    flock: &mut SwarmRun<PublishedDroplet, PublishedOutcome>,
+    swarm: &mut SwarmRun<PublishedDroplet, PublishedOutcome>,
     tiles: &TileCache<DriveTile>,
     tracks: Option<&TrackRecorder>,
     until: Option<Instant>,
@@ -109,7 +109,7 @@ where
     S: DropletStep<Lanes> + Send,
 {
     let tiling = tiles.tiling();
-    flock.run_until(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until)
+    swarm.run_until(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until)
 }
 
 /// Writes the heights of tiles back to the terrain: erosion takes sand first, deposition adds bedrock. Returns the net loss of rock
@@ -283,8 +283,8 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
             droplets = chosen(runs, &droplets, &before);
             let alive = self.law.remaining(&droplets);
             for lane in 0..LANES {
-                let goes_on = block.has(droplets.y.0[lane]) & (alive.0[lane] > 0.0);
-                runs.0[lane] &= if goes_on { u32::MAX } else { 0 };
+                let continues = block.has(droplets.y.0[lane]) & (alive.0[lane] > 0.0);
+                runs.0[lane] &= if continues { u32::MAX } else { 0 };
             }
             (old, left) = (new, reached);
         }

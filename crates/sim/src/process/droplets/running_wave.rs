@@ -42,22 +42,22 @@ pub(super) struct RunningWave {
 /// Droplets of a wave, and the tiles that they have visited.
 pub(super) enum Runners {
     /// Streams and the corrected form of the other laws, with the mask if it has an effect.
-    OnCopies { laws: Box<WaveLaws>, mask: Option<Mask>, copies: Copies, flock: SwarmRun<Droplet, Outcome> },
+    OnCopies { laws: Box<WaveLaws>, mask: Option<Mask>, copies: Copies, swarm: SwarmRun<Droplet, Outcome> },
     /// The published form of the other laws.
-    Published { law: PublishedLaw, tiles: TileCache<DriveTile>, flock: SwarmRun<PublishedDroplet, PublishedOutcome> },
+    Published { law: PublishedLaw, tiles: TileCache<DriveTile>, swarm: SwarmRun<PublishedDroplet, PublishedOutcome> },
 }
 
 impl Clone for Runners {
     /// Includes all tiles, since they differ from the layers.
     fn clone(&self) -> Self {
         match self {
-            Self::OnCopies { laws, mask, copies, flock } => {
+            Self::OnCopies { laws, mask, copies, swarm } => {
                 let (laws, mask, copies) = (laws.clone(), mask.clone(), copies.with_tiles());
-                Self::OnCopies { laws, mask, copies, flock: flock.clone() }
+                Self::OnCopies { laws, mask, copies, swarm: swarm.clone() }
             }
-            Self::Published { law, tiles, flock } => {
+            Self::Published { law, tiles, swarm } => {
                 // SAFETY: only waves write tiles, and a process is not copied while it runs one.
-                Self::Published { law: *law, tiles: unsafe { tiles.copied() }, flock: flock.clone() }
+                Self::Published { law: *law, tiles: unsafe { tiles.copied() }, swarm: swarm.clone() }
             }
         }
     }
@@ -102,9 +102,9 @@ impl RunningWave {
         };
         copies.begin(terrain);
         let droplets = starts.iter().map(|start| start.droplet(Self::volume(params))).collect();
-        let flock = bundle::begin(&DropletGround::new(terrain, &mut copies, highest), droplets, tracks.as_ref());
+        let swarm = bundle::begin(&DropletGround::new(terrain, &mut copies, highest), droplets, tracks.as_ref());
         let mask = masked.map(|masked| masked.mask);
-        let runners = Runners::OnCopies { laws: Box::new(laws), mask, copies, flock };
+        let runners = Runners::OnCopies { laws: Box::new(laws), mask, copies, swarm };
         Self { params: params.clone(), supplied, highest, tracks, runners }
     }
 
@@ -131,8 +131,8 @@ impl RunningWave {
             .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < right && y < bottom)
             .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, Self::volume(params)))
             .collect();
-        let flock = published_wave::begin(terrain, droplets, &mut tiles, tracks.as_ref());
-        let runners = Runners::Published { law, tiles, flock };
+        let swarm = published_wave::begin(terrain, droplets, &mut tiles, tracks.as_ref());
+        let runners = Runners::Published { law, tiles, swarm };
         Self { params: params.clone(), supplied: 0.0, highest, tracks, runners }
     }
 
@@ -145,23 +145,23 @@ impl RunningWave {
     pub(super) fn advance(&mut self, terrain: &Terrain, discharge: &Discharge, until: Option<Instant>) -> bool {
         let (highest, tracks) = (self.highest, self.tracks.as_ref());
         match &mut self.runners {
-            Runners::OnCopies { laws, mask, copies, flock } => {
+            Runners::OnCopies { laws, mask, copies, swarm } => {
                 let (ground, mask) = (DropletGround::new(terrain, copies, highest), mask.as_ref());
                 match **laws {
                     WaveLaws::Streams(laws) => {
-                        bundle::advance(&Streams::new(&ground, discharge, laws, mask), flock, tracks, until)
+                        bundle::advance(&Streams::new(&ground, discharge, laws, mask), swarm, tracks, until)
                     }
                     WaveLaws::Corrected(laws) => {
-                        bundle::advance(&CorrectedLaw::new(&ground, laws, mask), flock, tracks, until)
+                        bundle::advance(&CorrectedLaw::new(&ground, laws, mask), swarm, tracks, until)
                     }
                 }
             }
-            Runners::Published { law, tiles, flock } => match law {
+            Runners::Published { law, tiles, swarm } => match law {
                 PublishedLaw::MassTransfer(law) => {
-                    published_wave::advance(terrain, highest, law, flock, tiles, tracks, until)
+                    published_wave::advance(terrain, highest, law, swarm, tiles, tracks, until)
                 }
                 PublishedLaw::Capacity(law) => {
-                    published_wave::advance(terrain, highest, law, flock, tiles, tracks, until)
+                    published_wave::advance(terrain, highest, law, swarm, tiles, tracks, until)
                 }
             },
         }

@@ -130,17 +130,17 @@ where
     S: DropletStep<Lanes> + Send,
 {
     let mut tiles = TileCache::default();
-    let mut flock = published_wave::begin(terrain, droplets, &mut tiles, None);
-    while !published_wave::advance(terrain, highest, law, &mut flock, &tiles, None, None) {}
+    let mut swarm = published_wave::begin(terrain, droplets, &mut tiles, None);
+    while !published_wave::advance(terrain, highest, law, &mut swarm, &tiles, None, None) {}
     published_wave::write_back(terrain, &tiles);
-    flock.into_outcome()
+    swarm.into_outcome()
 }
 
 /// Runs droplets of a corrected law to their end and returns their totals.
 fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
-    let mut flock = bundle::begin(law.ground(), droplets, None);
-    while !bundle::advance(law, &mut flock, None, None) {}
-    flock.into_outcome()
+    let mut swarm = bundle::begin(law.ground(), droplets, None);
+    while !bundle::advance(law, &mut swarm, None, None) {}
+    swarm.into_outcome()
 }
 
 #[test]

@@ -45,10 +45,10 @@ pub(super) struct Contribution {
 
 impl PieceNode {
     #[inline(always)]
-    pub(super) fn take(&mut self, gift: Contribution) {
-        self.area += gift.area;
-        self.flux += gift.flux;
-        self.follow += gift.follow;
+    pub(super) fn take(&mut self, contribution: Contribution) {
+        self.area += contribution.area;
+        self.flux += contribution.flux;
+        self.follow += contribution.follow;
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Root {
     below: Option<(u32, u32)>,
     /// Height of the receiver after slope failure, in metres; `None` for an outlet.
     pub base: Option<f32>,
-    pub gift: Contribution,
+    pub contribution: Contribution,
 }
 
 /// Part of the flow trees.
@@ -122,7 +122,7 @@ impl<'a> DisjointMap<'a> {
 impl PieceBatches {
     /// Restarts with the trees of these outlets.
     pub(super) fn begin(&mut self, outlets: &[u32]) {
-        let root = |&cell: &u32| Root { cell, below: None, base: None, gift: Contribution::default() };
+        let root = |&cell: &u32| Root { cell, below: None, base: None, contribution: Contribution::default() };
         self.roots = outlets.iter().map(root).collect();
         self.batches.clear();
         (self.way, self.left) = (SweepPhase::Climb, 0.0);
@@ -188,7 +188,7 @@ impl PieceBatches {
                 cell,
                 below: Some((number, below)),
                 base: Some(nodes[below as usize].ground),
-                gift: Contribution::default(),
+                contribution: Contribution::default(),
             }));
             roots.extend(untouched.drain(..));
         }
@@ -203,7 +203,7 @@ impl PieceBatches {
         pieces.par_iter_mut().with_max_len(1).filter(|piece| !piece.done).for_each(|piece| rivers.down(piece));
         for root in pieces.iter().flat_map(|piece| &piece.roots) {
             if let Some((piece, place)) = root.below {
-                earlier[piece as usize].nodes[place as usize].take(root.gift);
+                earlier[piece as usize].nodes[place as usize].take(root.contribution);
             }
         }
         &self.pieces[batch]

@@ -145,13 +145,13 @@ impl<'a> FluvialSolver<'a> {
         for here in (0..nodes.len()).rev() {
             let below = nodes[here].below as usize;
             if below != here {
-                let ([flux, follow], gift) = self.solve_cell(&nodes[here], nodes[below].ground);
+                let ([flux, follow], contribution) = self.solve_cell(&nodes[here], nodes[below].ground);
                 (nodes[here].flux, nodes[here].follow) = (flux, follow);
-                nodes[below].take(gift);
+                nodes[below].take(contribution);
             } else if let Some(root) = roots.next() {
                 let node = &mut nodes[here];
                 match root.base {
-                    Some(base) => ([node.flux, node.follow], root.gift) = self.solve_cell(node, base),
+                    Some(base) => ([node.flux, node.follow], root.contribution) = self.solve_cell(node, base),
                     None => *left += node.flux,
                 }
             }

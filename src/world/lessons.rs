@@ -105,8 +105,8 @@ pub(crate) fn plugin(app: &mut App) {
 }
 
 /// Points the camera in the direction requested by the lesson.
-fn turn_camera(mut course: ResMut<LessonState>, mut commands: Commands) {
-    if let Some([round, up]) = course.bypass_change_detection().seen_from.take() {
+fn turn_camera(mut lessons: ResMut<LessonState>, mut commands: Commands) {
+    if let Some([round, up]) = lessons.bypass_change_detection().seen_from.take() {
         commands.trigger(CameraCommand::Move(CameraStep::OrbitTo(round, up)));
     }
 }
@@ -115,29 +115,29 @@ fn turn_camera(mut course: ResMut<LessonState>, mut commands: Commands) {
 fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
-    mut course: ResMut<LessonState>,
+    mut lessons: ResMut<LessonState>,
     mut jobs: ResMut<Jobs>,
     mut notices: ResMut<Notices>,
 ) {
-    let quiet = course.bypass_change_detection();
+    let quiet = lessons.bypass_change_detection();
     if quiet.is_of(&simulations)
         && quiet.attempt.as_mut().is_some_and(|attempt| attempt.discard_after(revision.start, simulations.ticks()))
     {
-        course.set_changed();
+        lessons.set_changed();
     }
-    let Some(run) = &mut course.bypass_change_detection().run else { return };
-    let goes_on = run.of == (simulations.project_id(), revision.start) && simulations.ticks() >= run.ticks;
+    let Some(run) = &mut lessons.bypass_change_detection().run else { return };
+    let continues = run.of == (simulations.project_id(), revision.start) && simulations.ticks() >= run.ticks;
     run.ticks = simulations.ticks();
-    let done = goes_on && simulations.between_ticks() && simulations.ticks() >= run.until;
-    if goes_on && !done {
+    let done = continues && simulations.between_ticks() && simulations.ticks() >= run.until;
+    if continues && !done {
         return;
     }
     let step = run.step;
-    course.run = None;
-    match &mut course.attempt {
+    lessons.run = None;
+    match &mut lessons.attempt {
         Some(attempt) if done => {
             attempt.record_run(step, revision.start, simulations.ticks());
-            course.save(&mut jobs);
+            lessons.save(&mut jobs);
         }
         Some(_) => {
             let text = "The simulation of this step was cancelled because the terrain was changed. Restart the simulations of the lesson.";
