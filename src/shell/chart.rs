@@ -14,6 +14,9 @@ use thalweg_scene::{
     model::chart::{Chart, MarkerStyle, Range, format_number, ticks},
 };
 
+/// Space between the curves and the edges of a plot, as a fraction of its range.
+const MARGIN: f64 = 0.05;
+
 /// Display options of a chart that the user has set.
 #[derive(Clone, Copy, Debug, Default)]
 struct ChartView {
@@ -26,7 +29,11 @@ struct ChartView {
 /// Draws a chart with its options menu. Later curves are drawn behind earlier ones.
 pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<AppCommand> {
     let asked = head_ui(ui, &mut chart, about);
-    let range = (chart.range.is_some() || !chart.has_extent()).then(|| chart.shown_range());
+    let range = chart.shown_range();
+    // Bounds are set in every frame, as setting them once disables automatic ones for good.
+    let margin = if chart.range.is_some() { 0.0 } else { MARGIN };
+    let [[left, right], [low, high]] =
+        range.map(|[low, high]| [low - margin * (high - low), high + margin * (high - low)]);
     let [x, y] = [&*chart.axes[0], &*chart.axes[1]];
     let mut plot = plot(ui, chart.key, [x, y], chart.logarithmic);
     if chart.curves.len() > 1 {
@@ -56,9 +63,7 @@ pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<App
                 MarkerStyle::Cloud => plot.points(Points::new(name, points).color(style::FAINT).radius(1.0)),
             }
         }
-        if let Some([[left, right], [low, high]]) = range {
-            plot.set_plot_bounds(PlotBounds::from_min_max([left, low], [right, high]));
-        }
+        plot.set_plot_bounds(PlotBounds::from_min_max([left, low], [right, high]));
     });
     access::name(&shown.response, &said);
     asked

@@ -58,16 +58,22 @@ pub fn length(units: UnitSystem, metres: f64, decimals: usize) -> String {
 
 /// Formats a volume in cubic metres.
 pub fn volume(units: UnitSystem, value: f64) -> String {
+    let (times, unit) = volume_unit(units, value);
+    match times * value {
+        small if small != 0.0 && small.abs() < 0.01 => format!("{small:.1e} {unit}"),
+        // Avoids "-0.00".
+        value => format!("{:.2} {unit}", value + 0.0),
+    }
+}
+
+/// Returns the unit that suits a volume of this size, preceded by the factor to it from cubic metres.
+pub fn volume_unit(units: UnitSystem, largest: f64) -> (f64, String) {
     let (unit, times) = display_unit(units, "m³");
-    let value = times * value;
-    let (scale, name) = match value.abs() {
-        large if large >= 1e9 && units == UnitSystem::Metric => (1e-9, "km³".to_owned()),
-        large if large >= 1e5 => (1e-6, format!("million {unit}")),
-        small if small > 0.0 && small < 0.01 => return format!("{value:.1e} {unit}"),
-        _ => (1.0, unit.to_owned()),
-    };
-    // Avoids "-0.00".
-    format!("{:.2} {name}", value * scale + 0.0)
+    match times * largest.abs() {
+        large if large >= 1e9 && units == UnitSystem::Metric => (1e-9 * times, "km³".to_owned()),
+        large if large >= 1e5 => (1e-6 * times, format!("million {unit}")),
+        _ => (times, unit.to_owned()),
+    }
 }
 
 /// Formats an area in square metres.

@@ -112,11 +112,6 @@ impl Chart {
         points.fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at[axis]), high.max(at[axis])))
     }
 
-    /// Returns `true` if the points span a range along both axes.
-    pub fn has_extent(&self) -> bool {
-        [0, 1].into_iter().all(|axis| self.ends(axis).0 < self.ends(axis).1)
-    }
-
     /// Returns the label of a tick mark.
     pub fn tick_text(&self, axis: usize, along: f64) -> String {
         format_number(if self.logarithmic[axis] { 10.0_f64.powf(along) } else { along })

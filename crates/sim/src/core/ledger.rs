@@ -28,6 +28,35 @@ pub struct LedgerRow {
     pub carried: f64,
 }
 
+/// Transfer between the map and its outside, or into transit: a term of the balance of an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// Rain, springs, the sea, uplift.
+    Inflow,
+    /// Across an open edge.
+    Outflow,
+    /// Into the air.
+    Evaporation,
+    /// Destroyed by a published model.
+    Loss,
+    /// Between the layers and particles or remainders below the last digit of a height.
+    Transit,
+}
+
+impl LedgerRow {
+    /// Returns the signed terms by which this process changes the volume of the layers. Erosion and deposition are none of them, as
+    /// they move volume within the account.
+    pub fn transfers(&self) -> [(Transfer, f64); 5] {
+        [
+            (Transfer::Inflow, self.inflow),
+            (Transfer::Outflow, -self.outflow),
+            (Transfer::Evaporation, -self.evaporated),
+            (Transfer::Loss, -self.lost),
+            (Transfer::Transit, -self.carried),
+        ]
+    }
+}
+
 impl From<[f64; 8]> for LedgerRow {
     fn from([moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]: [f64; 8]) -> Self {
         Self { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried }
@@ -120,7 +149,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_residual_is_what_no_row_accounts_for() {
+    fn transfers_and_residual_add_up_to_present_volume() {
+        let mut account = Account { start: 100.0, edits: -5.0, ..Account::default() };
+        *account.row("water") =
+            LedgerRow { inflow: 8.0, outflow: 3.0, evaporated: 2.0, carried: -1.5, ..LedgerRow::default() };
+        *account.row("droplets") = LedgerRow { eroded: 40.0, deposited: 30.0, lost: 0.5, ..LedgerRow::default() };
+        let transfers: f64 = account.rows.values().flat_map(LedgerRow::transfers).map(|(_, volume)| volume).sum();
+        assert_eq!(transfers, 4.0);
+        assert_eq!(account.start + account.edits + transfers + account.residual(99.25), 99.25);
+    }
+
+    #[test]
+    fn residual_is_volume_unaccounted_for_by_rows() {
         let mut account = Account { start: 100.0, edits: 5.0, ..Account::default() };
         *account.row("droplets") = LedgerRow { outflow: 10.0, carried: 2.0, ..LedgerRow::default() };
         account.row("wind").lost = 3.0;
