@@ -11,8 +11,8 @@ use bevy_egui::{
 
 use super::commands::{CommandTable, NUMBERS};
 use crate::world::{
-    AppCommand, CameraCommand, CompareCommand, Comparison, NavigationInput, OtherWindows, PresentCommand, Presentation,
-    Simulations, Workspace,
+    AppCommand, BrushCommand, CameraCommand, CompareCommand, Comparison, LessonState, NavigationInput, NoticeLevel,
+    Notices, OtherWindows, PresentCommand, Presentation, Simulations, Workspace,
 };
 
 /// Keys that edit text together with Ctrl: select all, copy, paste, cut, redo and undo.
@@ -49,6 +49,7 @@ pub(crate) struct PresenterKeyboardFocus(pub KeyboardFocus);
 #[derive(Default)]
 pub(crate) struct HeldKeys {
     modifiers: Modifiers,
+    alt_graph: bool,
     /// `true` while B is held to show the start.
     start: bool,
     /// Held movement keys.
@@ -102,6 +103,18 @@ fn is_movement_key(modifiers: Modifiers, key: egui::Key) -> bool {
 }
 
 impl HeldKeys {
+    /// Returns the modifiers with which a key is pressed. AltGr, and Shift for punctuation, only select the symbol of a key.
+    fn modifiers_of(&self, key: egui::Key) -> Modifiers {
+        use egui::Key::{CloseBracket, Comma, OpenBracket, Period};
+        let punctuation = [OpenBracket, CloseBracket, Comma, Period].contains(&key);
+        match self.modifiers {
+            // Windows reports AltGr as Ctrl and Alt.
+            _ if self.alt_graph && punctuation => Modifiers::NONE,
+            held if punctuation && held.shift && !held.command && !held.alt => Modifiers::NONE,
+            held => held,
+        }
+    }
+
     fn steps(&self) -> NavigationInput {
         let mut way = [0.0; 3];
         for (_, step) in MOVEMENT_KEYS.iter().filter(|(key, _)| self.steps.contains(key)) {
@@ -114,8 +127,8 @@ impl HeldKeys {
 pub(crate) fn send_commands(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    (comparison, workspace): (Res<State<Comparison>>, Res<State<Workspace>>),
-    (presentation, simulations): (Res<Presentation>, Res<Simulations>),
+    (comparison, workspace, lessons): (Res<State<Comparison>>, Res<State<Workspace>>, Res<LessonState>),
+    (presentation, simulations, mut notices): (Res<Presentation>, Res<Simulations>, ResMut<Notices>),
     (others, keyboard, at_desk, table): (
         OtherWindows,
         Res<KeyboardFocus>,
@@ -125,6 +138,8 @@ pub(crate) fn send_commands(
     mut down: Local<HeldKeys>,
     (mut steps, mut commands): (ResMut<NavigationInput>, MessageWriter<AppCommand>),
 ) {
+    let lesson = lessons.attempt.as_ref().filter(|_| *workspace == Workspace::Learn).map(|attempt| &attempt.lesson);
+    let protected = lesson.is_some_and(|lesson| !lesson.head.sculpting);
     if lost.read().next().is_some() {
         // Without the focus, key releases are not received.
         if down.start {
@@ -138,18 +153,19 @@ pub(crate) fn send_commands(
             Key::Shift => down.modifiers.shift = pressed,
             Key::Control if MAC => down.modifiers.ctrl = pressed,
             Key::Control => (down.modifiers.ctrl, down.modifiers.command) = (pressed, pressed),
-            Key::Alt | Key::AltGraph => down.modifiers.alt = pressed,
+            Key::Alt => down.modifiers.alt = pressed,
+            Key::AltGraph => down.alt_graph = pressed,
             Key::Super | Key::Meta if MAC => (down.modifiers.mac_cmd, down.modifiers.command) = (pressed, pressed),
             Key::Super | Key::Meta => {}
             key => {
-                let Some(key) = key_of(key) else { continue };
+                let Some(key) = key_of(key, input.key_code) else { continue };
                 let elsewhere = others.has(input.window);
                 let keyboard = if elsewhere { at_desk.0 } else { *keyboard };
                 if key == egui::Key::B && down.start && !pressed {
                     down.start = false;
                     commands.write(CompareCommand::Show(Comparison::Off).into());
                 }
-                let modifiers = down.modifiers;
+                let modifiers = down.modifiers_of(key);
                 down.steps.retain(|step| *step != key);
                 if pressed && keyboard == KeyboardFocus::Camera && is_movement_key(modifiers, key) {
                     down.steps.push(key);
@@ -161,7 +177,10 @@ pub(crate) fn send_commands(
                     KeyboardFocus::Camera => !is_movement_key(modifiers, key),
                     KeyboardFocus::Viewport => !is_viewport_key(modifiers, key),
                     KeyboardFocus::Widget | KeyboardFocus::Window => function_key || modifiers.command,
-                    KeyboardFocus::TextField => function_key || modifiers.command && !TEXT_EDITING_KEYS.contains(&key),
+                    KeyboardFocus::TextField => {
+                        // On macOS, Alt types symbols.
+                        function_key || modifiers.alt && !MAC || modifiers.command && !TEXT_EDITING_KEYS.contains(&key)
+                    }
                     KeyboardFocus::Modal => function_key,
                 };
                 let page = page_of(modifiers, key, keyboard).filter(|_| presentation.is_on());
@@ -185,7 +204,14 @@ pub(crate) fn send_commands(
                         commands.write(CompareCommand::Show(Comparison::Start).into());
                     }
                 } else if let Some(command) = asked {
-                    commands.write(command.clone());
+                    let brush = matches!(command.get(), Some(BrushCommand::Activate(Some(_))));
+                    if protected && (brush || command.restarts()) {
+                        let text =
+                            "In a lesson, this shortcut is disabled because it could change the terrain. Use the menu.";
+                        notices.notify(NoticeLevel::Info, text);
+                    } else {
+                        commands.write(command.clone());
+                    }
                 }
             }
         }
@@ -205,13 +231,29 @@ fn is_viewport_key(modifiers: Modifiers, key: egui::Key) -> bool {
     [Space, Tab].contains(&key) || arrow && !modifiers.alt && !modifiers.command
 }
 
-/// Returns the key by its printed symbol, in any keyboard layout.
-fn key_of(key: &Key) -> Option<egui::Key> {
+/// Returns the key in any keyboard layout: brackets and letters by their symbol, digits by their position, as some layouts type them only
+/// with Shift.
+fn key_of(key: &Key, position: KeyCode) -> Option<egui::Key> {
+    const DIGITS: [KeyCode; 10] = [
+        KeyCode::Digit0,
+        KeyCode::Digit1,
+        KeyCode::Digit2,
+        KeyCode::Digit3,
+        KeyCode::Digit4,
+        KeyCode::Digit5,
+        KeyCode::Digit6,
+        KeyCode::Digit7,
+        KeyCode::Digit8,
+        KeyCode::Digit9,
+    ];
     match key {
-        Key::Character(letter) => match letter.as_str() {
+        Key::Character(symbol) => match symbol.as_str() {
             "[" => Some(egui::Key::OpenBracket),
             "]" => Some(egui::Key::CloseBracket),
-            letter => egui::Key::from_name(&letter.to_uppercase()),
+            symbol => match DIGITS.iter().position(|digit| *digit == position) {
+                Some(digit) => egui::Key::from_name(&digit.to_string()),
+                None => egui::Key::from_name(&symbol.to_uppercase()),
+            },
         },
         named => bevy_to_egui_key(named),
     }
@@ -236,6 +278,8 @@ mod tests {
             .init_resource::<PresenterKeyboardFocus>()
             .init_resource::<State<Comparison>>()
             .init_resource::<NavigationInput>()
+            .init_resource::<LessonState>()
+            .init_resource::<Notices>()
             .init_resource::<Presentation>()
             .init_resource::<State<Workspace>>()
             .insert_resource(Simulations::new(vec![Session::placeholder("alone", 1, Origin::default())]))
@@ -249,8 +293,12 @@ mod tests {
     }
 
     fn press_in(app: &mut App, window: Entity, key: Key, pressed: bool) {
+        let position = KeyCode::Unidentified(bevy::input::keyboard::NativeKeyCode::Unidentified);
+        press_at(app, window, (key, position), pressed);
+    }
+
+    fn press_at(app: &mut App, window: Entity, (key, key_code): (Key, KeyCode), pressed: bool) {
         let state = if pressed { bevy::input::ButtonState::Pressed } else { bevy::input::ButtonState::Released };
-        let key_code = KeyCode::Unidentified(bevy::input::keyboard::NativeKeyCode::Unidentified);
         let (logical_key, text, repeat) = (key, None, false);
         app.world_mut().write_message(KeyboardInput { key_code, logical_key, state, text, repeat, window });
     }
@@ -326,6 +374,61 @@ mod tests {
                 held.iter().for_each(|key| press(&mut app, key.clone(), true));
                 held.iter().rev().for_each(|key| press(&mut app, key.clone(), false));
                 assert_eq!(asked(&mut app), std::slice::from_ref(&entry.command), "{} ({keys:?})", entry.title);
+            }
+        }
+    }
+
+    #[test]
+    fn shortcuts_work_on_french_and_german_layouts() {
+        let table = crate::features::command_table();
+        let wanted = |key| table.by_shortcut(Modifiers::NONE, key).expect("it is in the table").clone();
+        let symbol = |text: &str| Key::Character(text.into());
+        let (one, smaller) = (wanted(egui::Key::Num1), wanted(egui::Key::OpenBracket));
+        let (larger, stage) = (wanted(egui::Key::CloseBracket), wanted(egui::Key::Comma));
+        for (held, typed, position, command) in [
+            // French: digits are typed with Shift, brackets with AltGr.
+            (None, symbol("&"), KeyCode::Digit1, Some(&one)),
+            (Some(Key::AltGraph), symbol("["), KeyCode::Digit5, Some(&smaller)),
+            (Some(Key::Shift), symbol("."), KeyCode::Comma, Some(&wanted(egui::Key::Period))),
+            // German.
+            (None, symbol("1"), KeyCode::Digit1, Some(&one)),
+            (Some(Key::AltGraph), symbol("]"), KeyCode::Digit9, Some(&larger)),
+            (None, symbol(","), KeyCode::Comma, Some(&stage)),
+            (Some(Key::AltGraph), symbol("µ"), KeyCode::KeyM, None),
+        ] {
+            let mut app = app();
+            for key in held.iter().cloned() {
+                press(&mut app, key, true);
+            }
+            press_at(&mut app, Entity::PLACEHOLDER, (typed.clone(), position), true);
+            assert_eq!(asked(&mut app).first(), command, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn bookmarks_are_reachable_from_text_fields() {
+        let mut app = app();
+        app.insert_resource(KeyboardFocus::TextField);
+        press(&mut app, Key::Alt, true);
+        press_at(&mut app, Entity::PLACEHOLDER, (Key::Character("7".into()), KeyCode::Digit7), true);
+        let wanted = if MAC { vec![] } else { vec![AppCommand::from(CameraCommand::GoToBookmark(7))] };
+        assert_eq!(asked(&mut app), wanted);
+    }
+
+    #[test]
+    fn lessons_disable_shortcuts_that_change_terrain() {
+        let mut app = app();
+        app.insert_resource(State::new(Workspace::Learn));
+        let mut lesson = thalweg_scene::io::lesson::read("thermal").expect("a built-in lesson");
+        for sculpting in [false, true] {
+            lesson.head.sculpting = sculpting;
+            let mut lessons = app.world_mut().resource_mut::<LessonState>();
+            lessons.attempt = Some(lessons.progress.attempt(lesson.clone()));
+            for (key, runs) in [("3", sculpting), ("r", sculpting), (" ", true)] {
+                let key = if key == " " { Key::Space } else { Key::Character(key.into()) };
+                press(&mut app, key.clone(), true);
+                press(&mut app, key.clone(), false);
+                assert_eq!(asked(&mut app).len(), usize::from(runs), "{key:?}");
             }
         }
     }

@@ -103,6 +103,11 @@ impl AppCommand {
         any.downcast_ref()
     }
 
+    /// See [`AppCommandEvent::restarts`].
+    pub fn restarts(&self) -> bool {
+        self.0.restarts()
+    }
+
     /// See [`AppCommandEvent::flushes_strokes`].
     pub fn flushes_strokes(&self) -> bool {
         self.0.flushes_strokes()

@@ -53,6 +53,9 @@ pub struct FrontMatter {
     /// Paths of the parameters with sliders beside the text.
     #[serde(default)]
     pub free: Vec<String>,
+    /// `true` to keep the shortcuts that select a brush or restart the simulation.
+    #[serde(default)]
+    pub sculpting: bool,
     /// Key of the quantity shown as an overlay.
     #[serde(default)]
     pub overlay: Option<String>,
