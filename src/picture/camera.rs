@@ -4,7 +4,11 @@ use std::f32::consts::TAU;
 
 use bevy::{
     camera::RenderTarget,
-    input::{keyboard::KeyboardInput, mouse::MouseWheel},
+    input::{
+        InputSystems,
+        keyboard::KeyboardInput,
+        mouse::{MouseMotion, MouseWheel},
+    },
     prelude::*,
     render::{render_resource::TextureUsages, renderer::RenderAdapterInfo},
     window::{PresentMode, PrimaryWindow},
@@ -97,12 +101,29 @@ pub(super) fn plugin(app: &mut App) {
         .add_observer(choose_mode)
         .add_observer(apply_camera_command)
         .add_systems(Startup, spawn_camera)
+        .add_systems(PreUpdate, derive_motion_from_cursor.before(InputSystems))
         .add_systems(
             PostUpdate,
             (leave_panels_alone, walk::push_above_ground.run_if(in_state(CameraMode::Orbit)), end_pan)
                 .chain()
                 .before(PanOrbitCameraSystemSet),
         );
+}
+
+/// Replaces the motion that devices report by that of the cursor: graphics tablets, remote desktops and virtual machines report positions
+/// only, and the cursor is where the user sees the drag.
+fn derive_motion_from_cursor(
+    mut moved: MessageReader<CursorMoved>,
+    mut last: Local<Option<(Entity, Vec2)>>,
+    mut motion: ResMut<Messages<MouseMotion>>,
+) {
+    motion.clear();
+    for CursorMoved { window, position, .. } in moved.read() {
+        let before = last.replace((*window, *position));
+        if let Some((_, before)) = before.filter(|(before, _)| before == window) {
+            motion.write(MouseMotion { delta: *position - before });
+        }
+    }
 }
 
 /// Memory that textures, overlay and rivers take per cell, in bytes.
@@ -492,5 +513,29 @@ fn leave_panels_alone(
     }
     if camera.enabled != over_view.terrain || camera.touch_enabled != follows_fingers {
         (camera.enabled, camera.touch_enabled) = (over_view.terrain, follows_fingers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn motion_follows_cursor_rather_than_device() {
+        let mut app = App::new();
+        app.add_message::<CursorMoved>().add_message::<MouseMotion>().add_systems(Update, derive_motion_from_cursor);
+        let [main, other] = [1, 2].map(|_| app.world_mut().spawn_empty().id());
+        let mut motion = |positions: &[(Entity, f32)], device: f32| -> Vec<f32> {
+            app.world_mut().write_message(MouseMotion { delta: Vec2::splat(device) });
+            for &(window, x) in positions {
+                app.world_mut().write_message(CursorMoved { window, position: Vec2::new(x, 0.0), delta: None });
+            }
+            app.update();
+            app.world_mut().resource_mut::<Messages<MouseMotion>>().drain().map(|motion| motion.delta.x).collect()
+        };
+        assert_eq!(motion(&[(main, 10.0), (main, 14.0)], 99.0), [4.0]);
+        assert_eq!(motion(&[(main, 11.0)], 0.0), [-3.0]);
+        assert!(motion(&[], 5.0).is_empty());
+        assert!(motion(&[(other, 300.0)], 0.0).is_empty(), "the cursor entered another window");
     }
 }
