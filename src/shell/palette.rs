@@ -20,7 +20,7 @@ use super::{
     number::Rounded,
     style,
 };
-use crate::world::{AppCommand, Preferences, Simulations, WindowCommand, amount::display_unit};
+use crate::world::{AppCommand, FileCommand, Preferences, Simulations, WindowCommand, amount::display_unit};
 use thalweg_sim::params::{Group, Parameter, Value, choice_title, collect_parameters};
 
 /// Parameters of the palette system: sources of the search.
@@ -31,11 +31,12 @@ pub struct PaletteParams<'w> {
     preferences: Res<'w, Preferences>,
 }
 
-/// Search text, and index of the highlighted result.
+/// Search text and highlighted result.
 #[derive(Default)]
 pub struct Palette {
     typed: String,
-    marked: usize,
+    /// Index of the result that the arrow keys have highlighted.
+    marked: Option<usize>,
     /// `true` if it has been drawn since it was opened.
     drawn: bool,
 }
@@ -51,6 +52,42 @@ struct SearchResult {
     /// Shortcuts of a command, or value of a parameter.
     aside: String,
     command: AppCommand,
+    quality: MatchQuality,
+}
+
+/// Quality of a match, the best first. Enter runs an uncertain one only if it is highlighted by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum MatchQuality {
+    /// The search text is the title.
+    Title,
+    /// The title contains all words.
+    WordsOfTitle,
+    /// Place, title or alternative names contain all words.
+    WordsOfNames,
+    /// Only single letters, or words of the tooltip.
+    Uncertain,
+}
+
+impl SearchResult {
+    /// Returns the quality of the match with lower-case words.
+    fn match_quality(&self, words: &[&str]) -> MatchQuality {
+        let title = self.title.to_lowercase();
+        let names = format!("{} {title} {}", self.place.to_lowercase(), self.other_names.to_lowercase());
+        let contains_all = |text: &str| words.iter().all(|word| text.contains(word));
+        match () {
+            () if words.is_empty() => MatchQuality::Uncertain,
+            () if title.trim_end_matches('…').split_whitespace().eq(words.iter().copied()) => MatchQuality::Title,
+            () if contains_all(&title) => MatchQuality::WordsOfTitle,
+            () if contains_all(&names) => MatchQuality::WordsOfNames,
+            () => MatchQuality::Uncertain,
+        }
+    }
+
+    /// Returns `true` if the command replaces the terrain or closes the program.
+    fn is_destructive(&self) -> bool {
+        let file = self.command.get();
+        self.command.restarts() || matches!(file, Some(FileCommand::Open(..) | FileCommand::New(_) | FileCommand::Quit))
+    }
 }
 
 pub(crate) fn plugin(app: &mut App) {
@@ -72,6 +109,7 @@ fn rows(context: &egui::Context, table: &CommandTable) -> impl Iterator<Item = S
         about: entry.about.clone(),
         aside: format_shortcuts(context, entry),
         command: entry.command.clone(),
+        quality: MatchQuality::Uncertain,
     })
 }
 
@@ -93,6 +131,7 @@ fn parameters(state: &PaletteParams<'_>) -> Vec<SearchResult> {
             Value::Color(_) => String::new(),
         },
         command: WindowCommand::RevealParameter(parameter.path).into(),
+        quality: MatchQuality::Uncertain,
     };
     let groups: [(&str, Group<'_>); 6] = [
         ("Terrain", ("terrain", &session.terrain)),
@@ -110,7 +149,7 @@ fn parameters(state: &PaletteParams<'_>) -> Vec<SearchResult> {
         .collect()
 }
 
-/// Returns the results for a search text, best match first.
+/// Returns the results for a search text, best match first; of equally good ones, those that replace the terrain last.
 fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Vec<SearchResult> {
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
@@ -121,7 +160,8 @@ fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Ve
     let parameters = if words.is_empty() { Vec::new() } else { parameters(state) };
     let mut found: Vec<_> = rows(context, &state.table)
         .chain(parameters)
-        .filter_map(|row| {
+        .filter_map(|mut row| {
+            row.quality = row.match_quality(&words);
             let mut score = |text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);
             // Titles rank above alternative names, and these above tooltips, which must contain all words.
             let titled = score(&format!("{} {}", row.place, row.title));
@@ -131,7 +171,9 @@ fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Ve
             Some(((titled, named.or_else(told)?), row))
         })
         .collect();
-    found.sort_by_key(|(score, _)| Reverse(*score));
+    if !words.is_empty() {
+        found.sort_by_key(|(score, row)| (row.quality, row.is_destructive(), Reverse(*score)));
+    }
     found.into_iter().map(|(_, row)| row).collect()
 }
 
@@ -171,30 +213,34 @@ fn palette_ui(context: &egui::Context, state: &PaletteParams<'_>, palette: &mut 
                 field.request_focus();
             }
             if field.changed() {
-                palette.marked = 0;
+                palette.marked = None;
             }
             let step = ui.input(|input| {
                 i32::from(input.key_pressed(Key::ArrowDown)) - i32::from(input.key_pressed(Key::ArrowUp))
             });
-            let last = found.len().saturating_sub(1);
-            palette.marked = palette.marked.saturating_add_signed(step as isize).min(last);
+            let certain = found.first().is_some_and(|found| found.quality < MatchQuality::Uncertain).then_some(0);
+            if step != 0 {
+                let next = palette.marked.or(certain).map_or(0, |marked| marked.saturating_add_signed(step as isize));
+                palette.marked = Some(next.min(found.len().saturating_sub(1)));
+            }
+            let marked = palette.marked.or(certain);
             egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
                 for (index, found) in found.iter().enumerate() {
                     let row = ui.horizontal(|ui| {
                         ui.set_width(ui.available_width());
                         let text = format!("{}  {} · {}", found.icon, found.place, found.title);
-                        let row = access::choice(ui, index == palette.marked, text);
+                        let row = access::choice(ui, Some(index) == marked, text);
                         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                             ui.label(RichText::new(&found.aside).weak().small());
                         });
                         row
                     });
-                    if index == palette.marked {
+                    if Some(index) == marked {
                         // The field keeps the focus: report the highlighted row to screen readers.
                         let row = row.inner.id.accesskit_id();
                         ui.ctx().accesskit_node_builder(field.id, |node| node.set_active_descendant(row));
                     }
-                    if step != 0 && index == palette.marked {
+                    if step != 0 && Some(index) == marked {
                         row.response.scroll_to_me(None);
                     }
                     if row.inner.on_hover_text(&found.about).clicked() {
@@ -206,7 +252,7 @@ fn palette_ui(context: &egui::Context, state: &PaletteParams<'_>, palette: &mut 
                 }
             });
             if ui.input(|input| input.key_pressed(Key::Enter))
-                && let Some(found) = found.get(palette.marked)
+                && let Some(found) = marked.and_then(|marked| found.get(marked))
             {
                 chosen = Some(found.command.clone());
             }

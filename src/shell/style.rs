@@ -195,6 +195,9 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
         style.spacing.item_spacing = egui::vec2(8.0, 6.0);
         style.spacing.button_padding = egui::vec2(8.0, 4.0);
         style.spacing.slider_width = 88.0;
+        // Lists show all entries where the window is high enough. Where it is not, the bar shows that there are more.
+        style.spacing.combo_height = 560.0;
+        style.spacing.scroll.dormant_handle_opacity = 0.6;
         style.spacing.interact_size.y = 22.0;
         style.text_styles = [
             (TextStyle::Heading, FontId::new(15.0, FontFamily::Proportional)),

@@ -675,8 +675,32 @@ fn palette_finds_command_by_its_letters() {
     harness.run_steps(2);
     harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
     harness.run_steps(2);
+    assert!(asked.borrow().is_empty(), "an uncertain match runs without being highlighted");
+    harness.key_press_modifiers(Modifiers::NONE, Key::ArrowDown);
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
+    harness.run_steps(2);
     assert_eq!(*asked.borrow(), [FileCommand::Open("ten-seeds".into(), Options::default())]);
     assert!(!shelf.has("palette"), "the palette stays open");
+}
+
+#[test]
+fn palette_prefers_exact_titles_and_harmless_commands() {
+    for (typed, found) in [
+        ("river valley", AppCommand::from(FileCommand::Open("river-valley".into(), Options::default()))),
+        ("water", EditCommand::ToggleWater.into()),
+    ] {
+        let shelf = Shelf::of("round-hill");
+        let asked: RefCell<Vec<AppCommand>> = RefCell::default();
+        shelf.toggle("palette");
+        let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(shelf.panes(&asked));
+        harness.run_steps(3);
+        harness.event(egui::Event::Text(typed.to_owned()));
+        harness.run_steps(2);
+        harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
+        harness.run_steps(2);
+        assert_eq!(*asked.borrow(), [found], "{typed}");
+    }
 }
 
 #[test]
