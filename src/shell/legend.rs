@@ -19,7 +19,7 @@ pub fn legend_width(overlay: &Overlay) -> f32 {
 const LEGEND_PLACE: egui::Vec2 = egui::vec2(16.0, -16.0);
 const LEGEND_WIDTH: f32 = style::LEGEND_BAR.x + 20.0;
 
-/// Draws the legend: title, unit, colour bar and values, and the length of the longest arrow.
+/// Draws the legend: title, unit, colour bar and values, and the speed at which arrows saturate.
 pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     let units = units(ui);
     let painter = ui.painter().with_clip_rect(view);
@@ -35,13 +35,19 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
         painter.text(left - egui::vec2(0.0, 5.0), Align2::LEFT_BOTTOM, title, font.clone(), Color32::WHITE);
         painter.add(bar(Rect::from_min_size(left, style::LEGEND_BAR), quantity.scale()));
         let (least, most) = overlay.range;
-        for (share, align) in [(0.0, Align2::LEFT_TOP), (0.5, Align2::CENTER_TOP), (1.0, Align2::RIGHT_TOP)] {
+        let sign = |clipped: bool, sign: &'static str| if clipped { sign } else { "" };
+        for (share, align, sign) in [
+            (0.0, Align2::LEFT_TOP, sign(overlay.clipped[0], "≤ ")),
+            (0.5, Align2::CENTER_TOP, ""),
+            (1.0, Align2::RIGHT_TOP, sign(overlay.clipped[1], "≥ ")),
+        ] {
             let value = least + share * (most - least);
             let value = if quantity.scale() == ColorScale::Logarithmic { 10.0_f32.powf(value) } else { value };
             let place = left + egui::vec2(share * style::LEGEND_BAR.x, style::LEGEND_BAR.y + 2.0);
             // The range is empty until the first values arrive.
             if least < most && quantity.scale() != ColorScale::Classes {
-                painter.text(place, align, value_text(units, value, quantity.unit()), small.clone(), Color32::WHITE);
+                let text = format!("{sign}{}", value_text(units, value, quantity.unit()));
+                painter.text(place, align, text, small.clone(), Color32::WHITE);
             }
         }
         corner.y -= back.height() + 6.0;
@@ -50,7 +56,7 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(LEGEND_WIDTH, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
         let (unit, times) = display_unit(units, if overlay.arrows_are_of_streams() { "m²" } else { "m/s" });
-        let text = format!("Longest arrow: {} {unit}", number(times as f32 * overlay.fastest));
+        let text = format!("Arrows saturate at {} {unit}", number(times as f32 * overlay.fastest));
         painter.text(corner + egui::vec2(4.0, -10.0), Align2::LEFT_CENTER, text, font, Color32::WHITE);
     }
 }

@@ -51,6 +51,8 @@ pub struct Overlay {
     pub arrows: bool,
     /// Minimum and maximum of the colour scale; decimal logarithms on a logarithmic scale.
     pub range: (f32, f32),
+    /// `true` for the lower and the upper end of the range if values lie beyond it.
+    pub clipped: [bool; 2],
     /// Speed of the longest arrow in m/s, or discharge in m² for arrows of droplets.
     pub fastest: f32,
     /// Values of the quantity in every simulation, or their decimal logarithms; empty without a quantity.
@@ -227,6 +229,10 @@ impl Overlay {
                 (if scale == ColorScale::AroundZero { -most } else { 0.0 }, most)
             }
         };
+        let ends = self.values.iter().map(Grid::min_max);
+        let (least, most) =
+            ends.fold((0.0_f32, 0.0_f32), |(least, most), (low, high)| (least.min(low), most.max(high)));
+        self.clipped = [least < self.range.0, most > self.range.1];
     }
 }
 
