@@ -29,7 +29,10 @@ use crate::{
     },
 };
 use thalweg_scene::{
-    io::{project::Project, scene::DEFAULT},
+    io::{
+        project::{Project, ProjectFile},
+        scene::DEFAULT,
+    },
     model::{
         playlist::{Opening, PresentationOptions},
         session::Session,
@@ -53,7 +56,7 @@ pub(super) const SIZE: (u32, u32) = (1280, 800);
 /// # Errors
 /// There is no display or no graphics driver.
 pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<(), String> {
-    let Project { mut sessions, chosen, views, timeline } = opened;
+    let Project { mut sessions, chosen, views, timeline, file: recovered } = opened;
     find_display()?;
     let software = find_adapter()?;
     let mut app = App::new();
@@ -115,7 +118,8 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     }
     let mut simulations = app.world_mut().resource_mut::<Simulations>();
     simulations.select(chosen);
-    simulations.file = file.filter(|_| !document.is_recovered());
+    let file = if document.is_recovered() { recovered } else { file };
+    simulations.file = file.map(ProjectFile::of);
     simulations.views = views.saved;
     app.world_mut().resource_scope(|world, simulations: Mut<Simulations>| {
         world.resource_mut::<History>().begin_with(&timeline, &simulations);

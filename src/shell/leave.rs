@@ -39,7 +39,7 @@ pub fn leave_ui(
 
 /// Draws message and buttons of the dialog.
 fn answers_ui(ui: &mut Ui, simulations: &Simulations, commands: &mut Vec<AppCommand>) {
-    let name = simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let name = simulations.file.as_ref().and_then(|file| file.path.file_name()).map(|name| name.to_string_lossy());
     ui.label(format!("{} has unsaved changes.", name.as_deref().unwrap_or(&simulations.selected().title)));
     ui.add_space(6.0);
     ui.horizontal(|ui| {

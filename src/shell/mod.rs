@@ -336,7 +336,7 @@ fn update_window_title(
     (document, history): (Res<Document>, Res<History>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
 ) {
-    let file = simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let file = simulations.file.as_ref().and_then(|file| file.path.file_name()).map(|name| name.to_string_lossy());
     let mark = if document.unsaved(&history) { "• " } else { "" };
     let title = format!("{mark}{} · Thalweg", file.as_deref().unwrap_or(&simulations.selected().title));
     for mut window in windows.iter_mut().filter(|window| window.title != title) {
@@ -385,7 +385,7 @@ fn handle_command(
             }
         }
         WindowCommand::Save => match &simulations.file {
-            Some(path) => drop(asked.write(FileCommand::SaveProject(path.clone()).into())),
+            Some(file) => drop(asked.write(FileCommand::SaveProject(file.path.clone()).into())),
             None => commands.trigger(files::save_project_request()),
         },
         WindowCommand::Cancel => {

@@ -120,8 +120,8 @@ impl Brushes {
             let wanted = self.of(tool).radius * KEY_STEP.powi(steps);
             let knob =
                 collect_parameters(("brush", self.of(tool))).into_iter().find(|parameter| parameter.name == "radius");
-            let wanted =
-                knob.map_or(f64::from(wanted), |found| f64::from(wanted).clamp(found.knob.min, found.knob.max));
+            let wanted = knob
+                .map_or(f64::from(wanted), |solve_air| f64::from(wanted).clamp(solve_air.knob.min, solve_air.knob.max));
             // Rounds to three digits.
             let digit = 10.0_f64.powf(wanted.log10().floor() - 2.0);
             self.change("radius", &Value::Number((wanted / digit).round() * digit));

@@ -83,7 +83,7 @@ impl Document {
 
     /// Returns `true` if an opened project is an autosave left by a crash. Its autosave file is then reused.
     pub(super) fn adopt_autosave(&mut self, path: &Path) -> bool {
-        let own = self.slots.last().map(|keeper| keeper.path().parent());
+        let own = self.slots.last().map(|slot| slot.path().parent());
         let abandoned = own.is_some_and(|folder| folder == path.parent());
         if abandoned {
             self.saved = None;
@@ -212,20 +212,22 @@ pub(super) fn autosave(
         let slots = std::mem::take(&mut document.slots);
         if exit.is_success() && !jobs.failed {
             slots.into_iter().for_each(RecoverySlot::end);
-        } else if let Some(keeper) = slots.last() {
+        } else if let Some(slot) = slots.last() {
             // After an irregular exit, the autosave is offered at the next start.
             let held = jobs.locked.take();
             if fresh || document.handed_over {
-                let mut project = project(held.as_ref().map_or(&simulations, |held| &held.before), *pose);
-                match save(&mut project, keeper.path(), &JobProgress::default()) {
+                let simulations = held.as_ref().map_or(&*simulations, |held| &held.before);
+                let mut project = project(simulations, *pose);
+                project.file = simulations.file.as_ref().map(|file| file.path.clone());
+                match save(&mut project, slot.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
-                    Ok(_) => document.handover_path = Some(keeper.path().to_owned()),
+                    Ok(_) => document.handover_path = Some(slot.path().to_owned()),
                 }
             }
         }
         return;
     }
-    let Some(keeper) = document.slots.last().filter(|_| !jobs.is_project_locked()) else { return };
+    let Some(slot) = document.slots.last().filter(|_| !jobs.is_project_locked()) else { return };
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
     if !(std::mem::take(&mut document.keeps_now) || due) {
@@ -233,7 +235,8 @@ pub(super) fn autosave(
     }
     document.kept_at = Instant::now();
     if fresh {
-        let (path, mut project) = (keeper.path().to_owned(), project(&simulations, *pose));
+        let (path, mut project) = (slot.path().to_owned(), project(&simulations, *pose));
+        project.file = simulations.file.as_ref().map(|file| file.path.clone());
         let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
         let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.is_kept(now);
         jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, kept);

@@ -15,7 +15,7 @@ use thalweg_scene::{
         Budget, Error, JobProgress, NewTerrain,
         export::{self, Dimensions, Export, ExportSubject},
         preset::Preset,
-        project::Project,
+        project::{Project, ProjectFile},
         recovery::RecoverySlot,
         reference, scene,
     },
@@ -37,8 +37,10 @@ pub enum FileCommand {
     SaveMap(&'static str, PathBuf),
     /// Saves the selected simulation as a scene file.
     SaveScene(PathBuf),
-    /// Saves the project.
+    /// Saves the project. Asks before it overwrites changes that another program has made to its file.
     SaveProject(PathBuf),
+    /// Saves the project even if another program has changed the file.
+    OverwriteProject(PathBuf),
     /// Saves the parameters of a group, or of all groups, as a preset.
     SavePreset(Option<&'static str>, PathBuf),
     /// Applies a preset file.
@@ -107,7 +109,11 @@ fn handle_command(
         }
         FileCommand::SaveMap(map, path) => save_map(&mut work, map, path),
         FileCommand::SaveScene(path) => save_scene(&mut work, path),
-        FileCommand::SaveProject(path) => save_project(&mut work, path.clone(), *pose),
+        FileCommand::SaveProject(path) => {
+            let known = work.simulations.file.clone().filter(|file| file.path == *path);
+            save_project(&mut work, path.clone(), *pose, known);
+        }
+        FileCommand::OverwriteProject(path) => save_project(&mut work, path.clone(), *pose, None),
         FileCommand::SavePreset(group, path) => {
             let preset = Preset::of(work.simulations.selected(), *group);
             work.jobs.save(&mut work.notices, path, move |path, _| preset.save(path));
@@ -208,7 +214,7 @@ fn export(work: &mut ProjectParams, folder: PathBuf, before: String, exports: Ve
 
 /// Result of saving a project.
 struct SavedProject {
-    path: PathBuf,
+    file: ProjectFile,
     /// Change count and tick of the saved state, and the identifier of its project.
     now: (u64, u64),
     work: u64,
@@ -216,7 +222,8 @@ struct SavedProject {
     size: String,
 }
 
-fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose) {
+/// Saves the project, unless another program has changed the `known` file since.
+fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose, known: Option<ProjectFile>) {
     work.preferences.remember_folder(&path);
     work.history.end_stroke();
     let mut project = project(&work.simulations, pose);
@@ -238,9 +245,12 @@ fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose) {
         world.resource_mut::<Document>().leaves();
     };
     let save = move |progress: &JobProgress| {
+        if known.is_some_and(|file| file.is_changed()) {
+            return Ok(Err(path));
+        }
         document::save(&mut project, &path, progress)?;
         let size = size_of(&path, &project);
-        Ok(SavedProject { path, now, work: of, size })
+        Ok(Ok(SavedProject { file: ProjectFile::of(path), now, work: of, size }))
     };
     work.jobs.start(&mut work.notices, job, save, take_saved);
 }
@@ -256,18 +266,31 @@ fn size_of(path: &Path, project: &Project) -> String {
     }
 }
 
+/// Completes saving; or, given the path of a file that another program has changed, asks whether to overwrite it.
 fn take_saved(
-    In(saved): In<SavedProject>,
+    In(saved): In<Result<SavedProject, PathBuf>>,
     mut work: ProjectParams,
     mut document: ResMut<Document>,
     mut leave: MessageWriter<AppExit>,
 ) {
-    let SavedProject { path, now, work: of, size } = saved;
-    work.preferences.remember_file(&path);
-    work.notices.notify(NoticeLevel::Info, format!("Saved {}{size}", path.display()));
+    let SavedProject { file, now, work: of, size } = match saved {
+        Ok(saved) => saved,
+        Err(path) => {
+            document.leaves();
+            let text = format!(
+                "Not saved: another program has changed {} since it was opened or saved here. Overwrite it, or choose File ▸ Save as.",
+                name(&path)
+            );
+            let overwrite = FileCommand::OverwriteProject(path);
+            work.notices.offer(NoticeLevel::Error, text, Some(("Overwrite", overwrite.into())));
+            return;
+        }
+    };
+    work.preferences.remember_file(&file.path);
+    work.notices.notify(NoticeLevel::Info, format!("Saved {}{size}", file.path.display()));
     // Another project may have been opened meanwhile.
     if work.simulations.project_id() == of {
-        work.simulations.file = Some(path);
+        work.simulations.file = Some(file);
         document.is_saved(now);
     }
     if document.leaves() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use thalweg_scene::{
     io::{
         Budget, Error, NewTerrain, heightmap, lesson, playlist,
-        project::{self, Project, StoredTimeline},
+        project::{self, Project, ProjectFile, StoredTimeline},
         scene,
     },
     model::{
@@ -113,7 +113,7 @@ fn take_opened(
             commands.trigger(LessonOpened(lesson));
         }
         OpeningResult::Project(path, project) => {
-            let Project { sessions, chosen, views, timeline } = *project;
+            let Project { sessions, chosen, views, timeline, file } = *project;
             if let Some(camera) = views.camera {
                 commands.trigger(CameraCommand::Place(camera));
             }
@@ -125,8 +125,8 @@ fn take_opened(
             let label = Label::Opened(name(&path));
             if opened {
                 work.preferences.remember_file(&path);
-                simulations.file = Some(path);
             }
+            simulations.file = if opened { Some(path) } else { file }.map(ProjectFile::of);
             work.replace_and_notify(label, simulations, &timeline);
             if opened {
                 document.is_opened(&work);

@@ -5,16 +5,16 @@
 //! [`run_due`](super::ticks::run_due) runs the schedule as often as ticks are due. If the frame's time is up in the middle of a
 //! tick, the next pass skips the systems that have already run.
 
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::{Deadline, History, ticks::ready};
-use thalweg_scene::{io::project::SavedViews, model::session::Session};
+use thalweg_scene::{
+    io::project::{ProjectFile, SavedViews},
+    model::session::Session,
+};
 use thalweg_sim::{
     process::catalogue,
     simulation::{Simulation, fault::Fault},
@@ -28,7 +28,7 @@ pub struct Simulations {
     /// `true` if they are paused between two stages of a tick.
     pub(super) halted: bool,
     /// Project file they were opened from or last saved to.
-    pub file: Option<PathBuf>,
+    pub file: Option<ProjectFile>,
     /// Bookmarks and camera keyframes of the project.
     pub views: SavedViews,
     /// Identifier of the project, unique since program start and unaffected by undo and redo.

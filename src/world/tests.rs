@@ -477,7 +477,7 @@ fn saved_project_reopens_and_tracks_unsaved_changes() {
     wait_for_jobs(&mut app);
     assert!(terrain(&app) == saved && !is_unsaved(&app));
     assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
-    assert_eq!(app.world().resource::<Simulations>().file.as_ref(), Some(&path));
+    assert_eq!(app.world().resource::<Simulations>().file.as_ref().map(|file| &file.path), Some(&path));
     assert_eq!(app.world().resource::<Preferences>().remembered.recent, [path]);
 }
 
@@ -615,7 +615,7 @@ fn undo_restores_project_file_and_crash_autosaves() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [first, second] = ["first", "second"].map(|name| folder.path().join(format!("{name}.thalweg")));
     let mut app = keeping(&folder.path().join("kept"));
-    let file = |app: &App| app.world().resource::<Simulations>().file.clone();
+    let file = |app: &App| app.world().resource::<Simulations>().file.as_ref().map(|file| file.path.clone());
     for path in [&first, &second] {
         send(&mut app, FileCommand::SaveProject(path.clone()));
         wait_for_jobs(&mut app);

@@ -488,7 +488,7 @@ fn save_request(list: Arc<Playlist>) -> FileRequest {
 
 /// Returns the file of the open project, if there are no unsaved changes.
 fn own(state: &PlaylistParams<'_>) -> Option<PathBuf> {
-    let file = state.simulations.file.clone();
+    let file = state.simulations.file.as_ref().map(|file| file.path.clone());
     file.filter(|path| !state.document.unsaved(&state.history) && playlist_error(path).is_none())
 }
 

@@ -161,3 +161,61 @@ fn abandoned_projects_are_offered_until_answered() {
     let mut other = keeping(folder.path());
     assert_eq!(offers(&mut other).len(), 2);
 }
+
+#[test]
+fn recovered_project_keeps_file_and_timeline() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("valley.thalweg");
+    let mut app = keeping(&folder.path().join("kept"));
+    send(&mut app, SimulationCommand::Step(3));
+    update_until_quiet(&mut app);
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    let saved = project::open_whole(&path).unwrap_or_else(|error| panic!("{error}")).timeline.frames.len();
+    assert!(saved > 0);
+    send(&mut app, EditCommand::AddSand(0.5));
+    app.update();
+    let wanted = terrain(&app);
+    app.world_mut().write_message(AppExit::error());
+    app.update();
+    drop(app);
+    let mut app = keeping(&folder.path().join("kept"));
+    let left = kept(&folder.path().join("kept"));
+    offers(&mut app);
+    let open = answer(&app, &left[0], 0);
+    send(&mut app, open);
+    wait_for_jobs(&mut app);
+    assert!(terrain(&app) == wanted && is_unsaved(&app));
+    assert_eq!(app.world().resource::<Simulations>().file.as_ref().map(|file| &file.path), Some(&path));
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    let whole = project::open_whole(&path).unwrap_or_else(|error| panic!("{error}"));
+    assert!(whole.sessions[0].simulation.terrain == wanted);
+    assert!(whole.timeline.frames.len() >= saved, "{} of {saved}", whole.timeline.frames.len());
+}
+
+#[test]
+fn save_asks_before_overwriting_changes_of_others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("valley.thalweg");
+    let mut app = app();
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    let offers =
+        |app: &App| app.world().resource::<Notices>().shown().filter(|notice| !notice.answers.is_empty()).count();
+    assert_eq!(offers(&app), 0, "nobody else has changed it");
+    std::fs::write(&path, "the other window's project").expect("it is writable");
+    send(&mut app, EditCommand::AddSand(0.5));
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    assert_eq!(std::fs::read_to_string(&path).expect("it is unchanged"), "the other window's project");
+    assert!(is_unsaved(&app));
+    let offer = app.world().resource::<Notices>().shown().find(|notice| !notice.answers.is_empty()).expect("an offer");
+    let overwrite = offer.answers[0].1.clone();
+    send(&mut app, overwrite);
+    wait_for_jobs(&mut app);
+    assert!(!is_unsaved(&app));
+    assert!(project::open(&path).is_ok());
+}

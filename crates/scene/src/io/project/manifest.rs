@@ -75,6 +75,8 @@ pub(super) struct Manifest {
     pub format: u32,
     pub program: String,
     pub chosen: usize,
+    /// Project file that an autosave belongs to.
+    pub file: Option<String>,
     pub camera: Option<Camera>,
     pub bookmarks: [Option<Camera>; 9],
     pub camera_keys: Vec<CameraKeyframe>,

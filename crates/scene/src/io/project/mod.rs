@@ -12,9 +12,11 @@ mod tests;
 
 use std::{
     collections::BTreeMap,
+    fs,
     io::{Seek, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions};
@@ -67,12 +69,40 @@ pub struct Project {
     pub views: Views,
     /// Keyframes of the timeline, if they are to be saved too. [`open()`] leaves them out, see [`keyframes()`].
     pub timeline: StoredTimeline,
+    /// Project file that an autosave belongs to, if its path is Unicode.
+    pub file: Option<PathBuf>,
+}
+
+/// Project file, with the version that was read or written last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// Time of the last change, and length in bytes; `None` if the file was missing.
+    version: Option<(SystemTime, u64)>,
+}
+
+impl ProjectFile {
+    /// Returns a file in its present version.
+    pub fn of(path: PathBuf) -> Self {
+        Self { version: version(&path), path }
+    }
+
+    /// Returns `true` if another program has changed the file.
+    pub fn is_changed(&self) -> bool {
+        version(&self.path).is_some_and(|now| self.version != Some(now))
+    }
+}
+
+fn version(path: &Path) -> Option<(SystemTime, u64)> {
+    let file = fs::metadata(path).ok()?;
+    Some((file.modified().ok()?, file.len()))
 }
 
 impl Project {
     /// Creates a project without views. The first simulation is active.
     pub fn of(sessions: Vec<Session>) -> Self {
-        Self { sessions, chosen: 0, views: Views::default(), timeline: StoredTimeline::default() }
+        Self { sessions, chosen: 0, views: Views::default(), timeline: StoredTimeline::default(), file: None }
     }
 }
 
@@ -102,6 +132,7 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         chosen: project.chosen,
+        file: project.file.as_ref().and_then(|file| file.to_str()).map(str::to_owned),
         camera: project.views.camera,
         bookmarks: project.views.saved.bookmarks,
         camera_keys: project.views.saved.keys.list().to_vec(),
@@ -158,7 +189,7 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     });
     let saved = SavedViews { bookmarks: manifest.bookmarks.map(sane), keys };
     let views = Views { camera: sane(manifest.camera), saved };
-    Ok(Project { chosen, views, ..Project::of(sessions) })
+    Ok(Project { chosen, views, file: manifest.file.map(PathBuf::from), ..Project::of(sessions) })
 }
 
 /// Reads only the camera keyframes.
@@ -171,26 +202,44 @@ pub fn keys(path: &Path) -> Result<CameraKeyframes, Error> {
         .map_err(|wrong| damaged(path, &format!("camera keyframes are damaged ({wrong})")))
 }
 
-/// Reads a project with its timeline. If only the timeline is damaged, it opens without it, with a warning.
+/// Reads a project with its timeline; an autosave, with that of the file it belongs to. If only the timeline is damaged, it opens without
+/// it, with a warning.
 ///
 /// # Errors
 /// As [`open()`].
 pub fn open_whole(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
-    match keyframes(path) {
-        Ok(mut timeline) => {
-            // All keyframes share one initial state.
-            for frame in &mut timeline.frames {
-                let states = Arc::get_mut(&mut frame.states).into_iter().flatten();
-                for (state, session) in states.zip(&project.sessions) {
-                    state.shaped.clone_from(&session.shaped);
-                }
-            }
-            project.timeline = timeline;
-        }
+    if let Some(file) = &project.file {
+        // The file may have been moved, or may contain another terrain by now.
+        project.timeline = open(file)
+            .ok()
+            .filter(|saved| saved.sessions.iter().map(size).eq(project.sessions.iter().map(size)))
+            .and_then(|saved| timeline(file, &saved.sessions).ok())
+            .unwrap_or_default();
+        return Ok(project);
+    }
+    match timeline(path, &project.sessions) {
+        Ok(timeline) => project.timeline = timeline,
         Err(error) => project.sessions[0].warnings.push(format!("{error}; opened without the timeline")),
     }
     Ok(project)
+}
+
+fn size(session: &Session) -> (usize, usize) {
+    (session.simulation.terrain.width(), session.simulation.terrain.height())
+}
+
+/// Reads the timeline of a project whose simulations were read before.
+fn timeline(path: &Path, sessions: &[Session]) -> Result<StoredTimeline, Error> {
+    let mut timeline = keyframes(path)?;
+    // All keyframes share one initial state.
+    for frame in &mut timeline.frames {
+        let states = Arc::get_mut(&mut frame.states).into_iter().flatten();
+        for (state, session) in states.zip(sessions) {
+            state.shaped.clone_from(&session.shaped);
+        }
+    }
+    Ok(timeline)
 }
 
 fn damaged(path: &Path, wrong: &str) -> Error {
