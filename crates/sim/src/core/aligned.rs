@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_begin_at_a_cache_line_and_are_as_many_as_asked_for() {
+    fn aligned_array_is_cache_line_aligned_and_filled() {
         for count in [0_usize, 1, 15, 16, 17, 255, 5000, 1 << 20] {
             let numbers = [AlignedArray::filled(count, 0.0), AlignedArray::filled(count, 1.5)];
             for copy in [&numbers[0], &numbers[1], &numbers[1].clone()] {

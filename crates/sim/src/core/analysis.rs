@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_slope_has_its_angle_normal_and_flow() {
+    fn slope_normals_and_upslope_area_match_inclined_plane() {
         let angle = 0.5_f32.atan().to_degrees();
         assert!(slope(&plane()).iter().all(|slope| (slope - angle).abs() < 1e-4));
         let expected = [-1.0_f32, 0.0, 2.0].map(|part| part / 5.0_f32.sqrt());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enlarged_map_goes_through_a_parabola_and_keeps_its_ground() {
+    fn upsampling_interpolates_parabola_and_preserves_terrain() {
         let parabola = Grid::from_fn(24, 20, |x, y| 0.5 * (x * x) as f32 + y as f32);
         let large = upsample(&parabola, 72, 60);
         for (x, y) in [(30, 30), (40, 21), (50, 44)] {

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_go_round_and_lead_back_and_are_as_long_as_their_kind() {
+    fn steps_form_opposite_pairs_with_matching_distances() {
         for (number, [right, down]) in STEPS.into_iter().enumerate() {
             assert_eq!(STEPS[number ^ 4], [-right, -down]);
             assert_eq!(((right * right + down * down) as f64).sqrt(), DISTANCES[number & 1]);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_has_the_neighbours_that_its_border_leaves_it() {
+    fn neighbour_count_depends_on_edge_mode() {
         let count = |edge, width, height, cell| Border { width, height, edge }.neighbours(cell).count();
         assert_eq!([Edge::Open, Edge::Wall, Edge::Wrap].map(|edge| count(edge, 5, 4, 0)), [3, 3, 8]);
         assert_eq!([Edge::Open, Edge::Wall, Edge::Wrap].map(|edge| count(edge, 5, 4, 6)), [8, 8, 8]);

@@ -124,7 +124,7 @@ mod tests {
     };
 
     #[test]
-    fn what_lies_outside_is_named_with_its_place_and_what_would_be_right() {
+    fn out_of_bounds_error_names_cell_and_valid_range() {
         assert_eq!(HEIGHT.check_cells(&[0.0, -1e6, 1e6, 8848.0], 2, 0), Ok(()));
         let told = HEIGHT.check_cells(&[0.0, 1.0, 2.0, f32::MAX], 2, 7).expect_err("too high").to_string();
         let right = "a height must be between -1000000 and 1000000 m";
@@ -138,7 +138,7 @@ mod tests {
 
     /// At the bounds, no process produces values that are not finite.
     #[test]
-    fn what_is_admitted_can_be_carried() {
+    fn processes_stay_finite_at_layer_bounds() {
         let worst =
             |x: usize, y: usize, bounds: Bounds| if (x * 7 + y * 13) % 5 < 2 { bounds.min } else { bounds.max } as f32;
         let grid = |bounds: Bounds| Grid::from_fn(48, 40, |x, y| worst(x, y, bounds));

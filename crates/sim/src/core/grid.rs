@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bilinear_meets_the_cells_and_the_middle_between_them() {
+    fn bilinear_sampling_interpolates_and_clamps() {
         let grid = Grid::from_cells(2, 2, [0.0, 1.0, 2.0, 3.0]);
         assert_eq!(grid.sample_bilinear(1.0, 0.0), 1.0);
         assert_eq!(grid.sample_bilinear(0.5, 0.5), 1.5);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn resampling_keeps_the_mean_and_a_plane() {
+    fn resampling_preserves_mean_and_plane() {
         let plane = Grid::from_fn(40, 30, |x, y| x as f32 + 2.0 * y as f32);
         for (width, height) in [(20, 15), (80, 60), (33, 47), (40, 30)] {
             let other = plane.resample(width, height);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_not_left_out_of_smallest_and_largest() {
+    fn nan_propagates_to_min_and_max() {
         assert_eq!(Grid::from_cells(3, 1, [2.0, -1.0, f32::INFINITY]).min_max(), (-1.0, f32::INFINITY));
         for place in 0..3 {
             let mut grid = Grid::filled(3, 1, 4.0);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edition_ends_with_the_next_change_and_belongs_to_one_grid() {
+    fn version_is_unique_per_grid_and_changes_on_write() {
         let mut grid = Grid::filled(2, 2, 1.0);
         let first = grid.version();
         let copy = grid.clone();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_tiles_are_known_since_any_edition_until_all_may_have_changed() {
+    fn changed_since_lists_tiles_until_untracked_write() {
         let mut grid = Grid::filled(40, 20, 0.0);
         let tiles = |grid: &Grid, then| grid.changed_since(then).map(Iterator::collect::<Vec<usize>>);
         let first = grid.version();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_follows_another_changes_where_it_differs_and_nowhere_else() {
+    fn copy_changes_marks_only_differing_tiles() {
         let mut grid = Grid::from_fn(41, 19, |x, y| (x * y) as f32);
         let mut other = grid.clone();
         let first = grid.version();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_cell_can_be_sampled_and_resampled() {
+    fn single_cell_grid_can_be_sampled_and_resampled() {
         let grid = Grid::filled(1, 1, 4.0);
         assert_eq!(grid.sample_bilinear(3.0, -2.0), 4.0);
         assert!(grid.resample(5, 3).iter().all(|&value| value == 4.0));

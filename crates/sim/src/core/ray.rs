@@ -121,7 +121,7 @@ mod tests {
     }
 
     /// Reference implementation with very small steps.
-    fn by_steps(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32; 2]> {
+    fn march_ray(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32; 2]> {
         let mut above = false;
         for step in 0..2_000_000 {
             let length = f64::from(step) * 2e-3;
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ray_meets_what_small_steps_find_also_when_it_grazes() {
+    fn ray_intersection_matches_marching_at_grazing_angles() {
         let terrain = hills();
         let mut stream = RandomStream::new(3, "ray", 0);
         let (mut met, mut grazed) = (0, 0);
@@ -153,7 +153,7 @@ mod tests {
             let way: [f64; 3] = std::array::from_fn(|axis| aim[axis] - from[axis]);
             let length = way.iter().map(|part| part * part).sum::<f64>().sqrt();
             let towards = way.map(|part| part / length);
-            let (found, wanted) = (intersect_ground(&terrain, from, towards), by_steps(&terrain, from, towards));
+            let (found, wanted) = (intersect_ground(&terrain, from, towards), march_ray(&terrain, from, towards));
             match (found, wanted) {
                 (Some(found), Some(wanted)) => {
                     met += 1;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn straight_down_meets_the_place_below_and_up_or_beside_meets_nothing() {
+    fn downward_ray_hits_ground_and_rays_off_map_miss() {
         let terrain = hills();
         let found = intersect_ground(&terrain, [40.25, 31.75, 500.0], [0.0, 0.0, -1.0]).expect("it is over the map");
         assert!((found[0] - 40.25).abs() < 1e-4 && (found[1] - 31.75).abs() < 1e-4, "{found:?}");

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     /// Scalar reference implementation: each cell by its definition.
-    fn plain(map: &Grid, width: usize, height: usize) -> Grid {
+    fn resample_reference(map: &Grid, width: usize, height: usize) -> Grid {
         let along = |side: Side, index, old: &dyn Fn(usize) -> f32| {
             let sum: f64 = side.covered(index).map(|cell| side.weight(index, cell) * f64::from(old(cell))).sum();
             if side.from == side.to { old(index) } else { (sum / side.scale()) as f32 }
@@ -194,18 +194,18 @@ mod tests {
     }
 
     #[test]
-    fn rows_give_the_same_bits_as_the_whole_map() {
+    fn row_wise_resampling_matches_full_grid_bitwise() {
         let map = Grid::from_fn(97, 61, |x, y| (x as f32 * 1.7 + y as f32 * 0.3).sin() * 1e4);
         for (width, height) in [(97, 61), (32, 32), (97, 32), (200, 61), (200, 7), (1, 1), (33, 300), (98, 60)] {
             let mut rows = Resampler::new((97, 61), (width, height));
             map.chunks(97).for_each(|row| rows.push(row));
-            let (rows, whole) = (rows.finish(), plain(&map, width, height));
+            let (rows, whole) = (rows.finish(), resample_reference(&map, width, height));
             assert!(rows.iter().zip(whole.iter()).all(|(a, b)| a.to_bits() == b.to_bits()), "{width} × {height}");
         }
     }
 
     #[test]
-    fn cells_lie_within_a_part_of_a_side_if_their_middle_does() {
+    fn cells_within_counts_cell_centres() {
         for (part, from, to) in
             [(344, 403, 513), (344, 403, 403), (7, 7, 3), (1, 4, 2), (3, 4, 2), (3, 8, 400), (5, 9, 1)]
         {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_map_only_what_the_next_row_needs_is_held() {
+    fn resampler_memory_stays_bounded_for_large_maps() {
         let (from, to) = ((64, 8192), (64, 32));
         let mut rows = Resampler::new(from, to);
         let mut most = 0;

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_repeat_and_differ_by_seed_purpose_and_tick() {
+    fn random_streams_depend_on_seed_purpose_and_tick() {
         let draw = |seed, purpose, tick| {
             let mut stream = RandomStream::new(seed, purpose, tick);
             [stream.bits(), stream.bits()]
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_have_the_distribution_they_claim() {
+    fn uniform_and_normal_samples_match_their_distributions() {
         let mut stream = RandomStream::new(7, "test", 0);
         let count = 100_000;
         let unit: f64 = (0..count).map(|_| f64::from(stream.uniform())).sum::<f64>() / f64::from(count);
@@ -75,7 +75,7 @@ mod tests {
 
     /// Checks the first bits of a stream, to detect deviations on another machine or in another version of the generator.
     #[test]
-    fn the_stream_is_the_one_it_always_was() {
+    fn random_stream_output_is_stable() {
         let mut stream = RandomStream::new(1, "droplets", 1);
         let bits = [stream.bits(), stream.bits()];
         assert_eq!(bits, [495_446_273, 1_897_602_914]);

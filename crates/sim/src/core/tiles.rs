@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_cover_the_map_once() {
+    fn tiles_partition_map() {
         let tiling = Tiling::new(37, 50);
         let mut cells = vec![0; 37 * 50];
         for tile in 0..tiling.count() {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_has_its_cells_and_grows_by_those_around_them() {
+    fn cell_set_contains_inserted_cells_and_grows_by_one_ring() {
         let (width, height) = (37, 50);
         let mut set = CellSet::default();
         for cells in [vec![(0, 0)], vec![(8, 8), (9, 8)], vec![(7, 15), (36, 49), (20, 23), (24, 24)]] {
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_is_filled_once_whoever_asks_until_all_are_forgotten() {
+    fn tile_cache_fills_each_tile_once_until_cleared() {
         let mut cache: TileCache<[f32; CELLS]> = TileCache::default();
         cache.begin(Tiling::new(100, 20));
         for round in 1..4 {

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_every_change_the_total_is_that_of_the_grid() {
+    fn cached_totals_match_grid_after_each_change() {
         let mut grid = Grid::from_fn(37, 29, |x, y| (x * y % 13) as f32 + 0.1);
         let mut totals = Totals::default();
         let same = |grid: &Grid, totals: &mut Totals| {

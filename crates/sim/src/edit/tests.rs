@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn edits_leave_the_ledger_closed_and_drying_keeps_what_the_water_carried() {
+fn drying_deposits_suspended_sediment_and_balances_ledger() {
     let mut simulation = Simulation::new(Terrain::bare(Grid::filled(8, 8, 3.0), 2.0, Edge::Open), 1);
     simulation.spread_sand(0.5);
     assert_eq!((simulation.ledger.solid.edits, simulation.solid_residual()), (128.0, 0.0));
@@ -42,7 +42,7 @@ fn dab(place: [f32; 2]) -> Dab {
     Dab { place, inverted: false, level: 22.0, clone_source: Some(([-15.0, -17.0], 0.5)), number: 0 }
 }
 
-fn print() -> Grid {
+fn stamp_image() -> Grid {
     Grid::from_fn(33, 33, |x, y| if (8..24).contains(&x) && (8..24).contains(&y) { 1.0 } else { 0.0 })
 }
 
@@ -50,7 +50,7 @@ fn print() -> Grid {
 fn stroke(simulation: &mut Simulation, tool: Tool, brush: &Brush, places: &[[f32; 2]], seconds: f32) -> UndoPatch {
     let mut patch = UndoPatch::default();
     let (mut stroke, mut growth) = (Stroke::new(places[0]), StrokeGrowth::default());
-    let stamp = print();
+    let stamp = stamp_image();
     let mut touch = |simulation: &mut Simulation, place| {
         simulation.dab_in_stroke((tool, brush), dab(place), Some(&stamp), (&mut patch, &mut growth));
     };
@@ -68,7 +68,7 @@ fn largest_difference(a: &Grid, b: &Grid) -> f32 {
 }
 
 #[test]
-fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_the_bit() {
+fn brush_edits_are_booked_local_and_exactly_undoable() {
     for tool in Tool::ALL {
         for inverted in [false, true] {
             let mut simulation = ground(Edge::Open);
@@ -79,7 +79,7 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
                 if tool == Tool::Slope {
                     simulation.ramp(&brush, [[27.0, 33.0], [34.0, 34.0]], &mut patch);
                 } else {
-                    simulation.dab(tool, &brush, Dab { inverted, ..dab(place) }, Some(&print()), &mut patch);
+                    simulation.dab(tool, &brush, Dab { inverted, ..dab(place) }, Some(&stamp_image()), &mut patch);
                 }
             }
             let grown = simulation.terrain.solid_volume() - before.terrain.solid_volume();
@@ -119,7 +119,7 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
 }
 
 #[test]
-fn water_that_is_taken_away_leaves_what_it_carried_as_sand() {
+fn removing_water_deposits_suspended_sediment() {
     let mut simulation = ground(Edge::Open);
     for (cell, (water, carried)) in
         simulation.terrain.water.iter_mut().zip(simulation.terrain.suspended.iter_mut()).enumerate()
@@ -148,7 +148,7 @@ fn water_that_is_taken_away_leaves_what_it_carried_as_sand() {
 }
 
 #[test]
-fn a_dab_on_level_ground_is_the_same_on_all_sides() {
+fn dab_on_flat_ground_is_symmetric() {
     for tool in [Tool::Raise, Tool::Lower, Tool::Flatten, Tool::Sand, Tool::Stamp, Tool::Smooth, Tool::Terrace] {
         let mut simulation = Simulation::new(Terrain::bare(Grid::filled(SIDE, SIDE, 17.0), 1.0, Edge::Open), 1);
         if tool == Tool::Smooth {
@@ -174,7 +174,7 @@ fn a_dab_on_level_ground_is_the_same_on_all_sides() {
 }
 
 #[test]
-fn a_stroke_does_the_same_however_often_the_pointer_is_seen_and_nearly_so_however_close_dabs_fall() {
+fn stroke_is_independent_of_pointer_rate_and_dab_spacing() {
     let ends = [[12.0, 20.0], [52.0, 44.0]];
     let way = |count: usize| -> Vec<[f32; 2]> {
         let share = |index: usize| index as f32 / count as f32;
@@ -208,7 +208,7 @@ fn a_stroke_does_the_same_however_often_the_pointer_is_seen_and_nearly_so_howeve
 }
 
 #[test]
-fn a_full_pass_raises_by_the_height_that_the_brush_says() {
+fn full_strength_stroke_raises_ground_by_brush_height() {
     let mut simulation = Simulation::new(Terrain::bare(Grid::filled(SIDE, SIDE, 0.0), 2.0, Edge::Open), 1);
     let brush = Brush { strength: 1.0, hold: false, ..brush(Tool::Raise) };
     let places: Vec<[f32; 2]> = (0..=60).map(|x| [x as f32, 32.0]).collect();
@@ -219,7 +219,7 @@ fn a_full_pass_raises_by_the_height_that_the_brush_says() {
 }
 
 #[test]
-fn a_held_brush_makes_one_hill_unless_it_builds_up() {
+fn held_brush_saturates_unless_build_up_is_enabled() {
     let flat = || Simulation::new(Terrain::bare(Grid::filled(SIDE, SIDE, 0.0), 2.0, Edge::Open), 1);
     for tool in [Tool::Raise, Tool::Lower, Tool::Sand, Tool::Noise] {
         let height = |build_up: bool, seconds: f32| {
@@ -250,14 +250,14 @@ fn a_held_brush_makes_one_hill_unless_it_builds_up() {
 }
 
 #[test]
-fn a_locked_brush_stops_at_its_level_and_takes_nothing_back() {
+fn locked_brush_stops_at_lock_level() {
     let before = ground(Edge::Open).terrain;
     for (tool, inverted) in [(Tool::Raise, false), (Tool::Lower, true), (Tool::Sand, false), (Tool::Stamp, false)] {
         let locked = Brush { lock: true, level: 22.0, build_up: true, strength: 1.0, ..brush(tool) };
         let mut simulation = ground(Edge::Open);
         for _ in 0..200 {
             let dab = Dab { inverted, ..dab([32.0, 32.0]) };
-            simulation.dab(tool, &locked, dab, Some(&print()), &mut UndoPatch::default());
+            simulation.dab(tool, &locked, dab, Some(&stamp_image()), &mut UndoPatch::default());
         }
         let now = simulation.terrain.ground();
         let most = |before: f32| before.max(22.0) + 1e-4;
@@ -284,7 +284,7 @@ fn a_locked_brush_stops_at_its_level_and_takes_nothing_back() {
 }
 
 #[test]
-fn a_clone_copies_across_the_border_of_a_map_that_goes_round_and_nothing_from_beyond_one_that_ends() {
+fn clone_brush_wraps_only_on_periodic_maps() {
     for edge in [Edge::Wrap, Edge::Open] {
         let mut simulation = ground(edge);
         let before = simulation.terrain.ground();
@@ -308,7 +308,7 @@ fn a_clone_copies_across_the_border_of_a_map_that_goes_round_and_nothing_from_be
 }
 
 #[test]
-fn symmetry_makes_the_stroke_again_in_the_other_parts() {
+fn symmetry_mirrors_dab_positions() {
     let places = |symmetry: Symmetry| symmetry.places([2.0, 5.0], (10, 20)).collect::<Vec<_>>();
     assert_eq!(places(Symmetry::Off), [[2.0, 5.0]]);
     assert_eq!(places(Symmetry::LeftRight), [[2.0, 5.0], [7.0, 5.0]]);
@@ -317,7 +317,7 @@ fn symmetry_makes_the_stroke_again_in_the_other_parts() {
 }
 
 #[test]
-fn each_tool_brings_the_ground_to_what_it_is_for() {
+fn brush_tools_converge_to_their_target_shape() {
     let full = |tool| Brush { strength: 1.0, falloff: Falloff::Flat, hold: false, ..brush(tool) };
     let rest = |simulation: &mut Simulation, tool: Tool, count: usize| {
         for _ in 0..count {
@@ -361,7 +361,7 @@ fn each_tool_brings_the_ground_to_what_it_is_for() {
 }
 
 #[test]
-fn what_the_mask_holds_is_left_alone() {
+fn brushes_leave_masked_cells_unchanged() {
     for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Mask) {
         let mut simulation = ground(Edge::Open);
         let layer = |simulation: &mut Simulation| match *tool.writes() {
@@ -376,7 +376,7 @@ fn what_the_mask_holds_is_left_alone() {
             // All land rises until uplift is painted away.
             let inverted = tool == Tool::Uplift;
             let dab = Dab { inverted, ..dab([32.0, 32.0]) };
-            simulation.dab(tool, &brush(tool), dab, Some(&print()), &mut UndoPatch::default());
+            simulation.dab(tool, &brush(tool), dab, Some(&stamp_image()), &mut UndoPatch::default());
         }
         let after = layer(&mut simulation);
         let changed =
@@ -386,7 +386,7 @@ fn what_the_mask_holds_is_left_alone() {
 }
 
 #[test]
-fn uplift_that_is_painted_on_uniform_uplift_is_seen_and_undone() {
+fn uplift_painted_over_uniform_uplift_can_be_undone() {
     let mut simulation = ground(Edge::Open);
     let mut patch = UndoPatch::default();
     simulation.clear_uplift(&mut patch);
@@ -401,7 +401,7 @@ fn uplift_that_is_painted_on_uniform_uplift_is_seen_and_undone() {
 }
 
 #[test]
-fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
+fn brushes_wrap_on_periodic_maps_and_support_any_size() {
     let mut simulation = ground(Edge::Wrap);
     simulation.dab(Tool::Raise, &brush(Tool::Raise), dab([0.0, 10.0]), None, &mut UndoPatch::default());
     let start = ground(Edge::Wrap).terrain.bedrock;
@@ -413,7 +413,7 @@ fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
             for tool in Tool::ALL {
                 let mut patch = UndoPatch::default();
                 let wide = Brush { radius: 50.0, ..brush(tool) };
-                simulation.dab(tool, &wide, dab([0.4, 0.6]), Some(&print()), &mut patch);
+                simulation.dab(tool, &wide, dab([0.4, 0.6]), Some(&stamp_image()), &mut patch);
                 simulation.ramp(&wide, [[0.0, 0.0], [width as f32, height as f32]], &mut patch);
                 simulation.exchange(&mut patch);
             }
@@ -423,7 +423,7 @@ fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
 }
 
 #[test]
-fn selections_go_by_height_slope_flow_and_what_was_laid_down_and_are_combined_and_taken_back() {
+fn selection_criteria_combine_and_undo() {
     // A cone on a plain, with a heap of deposited sand beside it.
     let heights =
         Grid::from_fn(SIDE, SIDE, |x, y| (30.0 - 2.0 * (x as f32 - 20.0).hypot(y as f32 - 32.0)).max(0.02 * x as f32));
@@ -454,7 +454,7 @@ fn selections_go_by_height_slope_flow_and_what_was_laid_down_and_are_combined_an
 }
 
 #[test]
-fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
+fn limited_process_preserves_masked_ground_and_ledger() {
     for key in ["droplets", "water", "thermal", "wind", "runoff"] {
         let mut simulation = ground(Edge::Open);
         simulation.terrain.mask = Some(Grid::from_fn(SIDE, SIDE, |x, _| if x < 32 { 1.0 } else { 0.0 }));
@@ -480,7 +480,7 @@ fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
 }
 
 #[test]
-fn taking_a_stroke_back_touches_no_more_of_the_map_than_the_stroke() {
+fn undo_modifies_only_tiles_in_patch() {
     let mut simulation = ground(Edge::Open);
     let before = simulation.terrain.clone();
     let (mut patch, first) = (UndoPatch::default(), simulation.terrain.bedrock.version());
@@ -500,7 +500,7 @@ fn taking_a_stroke_back_touches_no_more_of_the_map_than_the_stroke() {
 }
 
 #[test]
-fn droplets_under_a_brush_dig_as_their_own_parameters_say_and_each_dab_has_its_own_rain() {
+fn erode_brush_uses_droplet_parameters_and_reseeds_per_dab() {
     let hill = |edge| {
         let heights = Grid::from_fn(SIDE, SIDE, |x, y| 80.0 - 1.2 * (x as f32 - 32.0).hypot(y as f32 - 32.0));
         Simulation::new(Terrain::bare(heights, 2.0, edge), 1)
@@ -543,7 +543,7 @@ fn droplets_under_a_brush_dig_as_their_own_parameters_say_and_each_dab_has_its_o
 }
 
 #[test]
-fn a_pen_changes_what_its_brush_says() {
+fn pen_pressure_scales_selected_brush_settings() {
     let of = |pen: PenPressure| {
         let brush = Brush { pen, radius: 10.0, strength: 0.8, ..Brush::default() }.pressed(0.5);
         (brush.radius, brush.strength)

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finer_lattice_contains_the_coarser_one() {
+    fn finer_lattice_contains_coarser_lattice() {
         for hurst in [0.5, 0.9] {
             let (coarse, fine) = (lattice(6, hurst, 11), lattice(8, hurst, 11));
             for y in 0..=64 {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_of_twice_the_size_hold_the_same_points() {
+    fn doubled_map_contains_original_heights() {
         let (small, large) = (heights(0.9, MapFrame::new(128, 96), 5), heights(0.9, MapFrame::new(256, 192), 5));
         assert!((0..96).all(|y| (0..128).all(|x| small.at(x, y) == large.at(2 * x, 2 * y))));
     }

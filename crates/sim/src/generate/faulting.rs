@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_fault_divides_the_map_into_two_levels() {
+    fn single_fault_splits_map_into_two_levels() {
         for seed in 0..10 {
             let map = heights(1, MapFrame::new(40, 30), seed);
             let sheer = map.iter().filter(|&&height| height.abs() == 1.0).count();

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_symmetric_where_they_should_be() {
+    fn generator_shapes_have_expected_symmetry() {
         use Generator::{Column, Cone, Crater, Dam, Hill, Pyramid, Ramp, Ridge, Step, TwoVessels};
         for (width, height) in [(64, 64), (65, 33), (48, 97)] {
             for generator in [Cone, Column, Pyramid, Crater, Hill, Ridge, TwoVessels, Dam] {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_have_the_slopes_and_volumes_of_geometry() {
+    fn generator_shapes_have_analytic_slopes_and_volumes() {
         let size = f64::from(TerrainParams::default().feature_size);
         let pi = std::f64::consts::PI;
         for (generator, volume) in [
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn peaks_reach_the_relief_where_a_cell_lies_under_them() {
+    fn peaks_reach_full_relief_at_centred_cells() {
         for generator in [Generator::Cone, Generator::Column, Generator::Pyramid, Generator::Ridge, Generator::Hill] {
             let (low, high) = field(generator, 129, 129).min_max();
             assert!(low >= 0.0 && high == 100.0, "{generator:?}: {low} to {high}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dam_holds_a_lake_and_the_vessels_meet_in_the_gap() {
+    fn dam_closes_valley_and_vessels_connect_through_gap() {
         let dam = field(Generator::Dam, 64, 64);
         assert_eq!(dam.at(32, 63), 0.0, "the valley is open below");
         assert!((dam.at(32, 32) - 40.0).abs() < 1e-4 && dam.at(32, 30) < 4.0, "the wall stands over the lake's floor");

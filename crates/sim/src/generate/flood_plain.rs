@@ -27,7 +27,7 @@ mod tests {
     };
 
     #[test]
-    fn the_plain_falls_evenly_and_lies_below_its_sides() {
+    fn flood_plain_descends_evenly_below_valley_sides() {
         for seed in [1, 2, 3, 5, 8] {
             let params = TerrainParams { generator: Generator::FloodPlain, feature_size: 0.3, ..Default::default() };
             let map = normalized(heights(&params, MapFrame::new(256, 128), seed), 100.0);

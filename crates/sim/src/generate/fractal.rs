@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn octaves_end_where_the_cells_cannot_show_them() {
+    fn octaves_stop_at_finest_resolvable_wavelength() {
         let count = |size, count, finest| {
             let series = OctaveSeries { frequency: 1.0, lacunarity: 2.0, gain: 0.6, count, stretch: 1.0, finest };
             series.octaves(MapFrame::new(size, size), &mut RandomStream::new(1, "test", 0)).len()
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn fbm_does_not_depend_on_persistence() {
+    fn fbm_ignores_persistence() {
         let frame = MapFrame::new(40, 40);
         let map =
             |generator, persistence| heights(&TerrainParams { generator, persistence, ..Default::default() }, frame, 3);

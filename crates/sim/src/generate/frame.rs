@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_are_mirror_images_and_reach_half_a_cell_from_the_border() {
+    fn sample_positions_are_symmetric_and_inset_half_a_cell() {
         for frame in [MapFrame::new(50, 30), MapFrame::new(31, 64), MapFrame::new(1, 1)] {
             let (u, v) = (frame.sample(|u, _| u), frame.sample(|_, v| v));
             for y in 0..frame.height {

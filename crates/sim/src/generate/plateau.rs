@@ -39,7 +39,7 @@ mod tests {
     };
 
     #[test]
-    fn most_ground_is_plain_or_plateau_and_the_plateau_falls_towards_the_plain() {
+    fn plateau_heights_are_bimodal_and_slope_to_plain() {
         for seed in [1, 2, 3, 5, 8] {
             let params = TerrainParams { generator: Generator::Plateau, feature_size: 0.03, ..Default::default() };
             let map = normalized(heights(&params, MapFrame::new(128, 128), seed), 100.0);

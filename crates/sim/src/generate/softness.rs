@@ -126,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_exactly_that() {
+    fn constant_softness_is_exact() {
         let params = TerrainParams { softness_value: 0.3, ..params(Softness::Constant) };
         assert!(generate(&params, 1).softness.iter().all(|&softness| softness == 0.3));
     }
 
     #[test]
-    fn softness_stays_in_its_range_at_every_contrast() {
+    fn softness_stays_in_range_at_every_contrast() {
         for softness in [Softness::Noise, Softness::Strata] {
             for (softness_value, softness_contrast) in [(0.5, 1.0), (0.0, 1.0), (1.0, 0.4), (0.5, 0.0)] {
                 let map =
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_noisy_map_high_ground_is_hard() {
+    fn noise_softness_anticorrelates_with_height() {
         for seed in 0..4 {
             let terrain = generate(&params(Softness::Noise), seed);
             let found = correlation(&terrain.softness, &terrain.bedrock);
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn the_noisy_map_is_the_same_at_every_resolution() {
+    fn noise_softness_is_resolution_independent() {
         let sized = |width, height| generate(&TerrainParams { width, height, ..params(Softness::Noise) }, 3).softness;
         let found = correlation(&sized(256, 192).resample(128, 96), &sized(128, 96));
         assert!(found > 0.98, "{found}");
     }
 
     #[test]
-    fn layers_alternate_up_a_slope() {
+    fn strata_count_matches_relief_over_thickness() {
         let params = TerrainParams { generator: Generator::Plane, ..params(Softness::Strata) };
         let map = generate(&params, 1).softness;
         for y in 0..96 {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blur_keeps_a_constant_and_spreads_a_point_by_its_deviation() {
+    fn blur_preserves_constants_and_matches_deviation() {
         let level = blurred(Grid::filled(40, 30, 3.0), 5.0);
         assert!(level.iter().all(|value| (value - 3.0).abs() < 1e-5));
         for deviation in [2.0, 5.0, 20.0] {

@@ -42,7 +42,7 @@ pub(super) fn correlation(a: &Grid, b: &Grid) -> f64 {
 }
 
 #[test]
-fn random_ground_fills_the_relief_exactly_and_fields_stay_within_it() {
+fn generators_respect_relief_at_every_map_size() {
     for generator in all() {
         for size in SIZES {
             for seed in [1, 77] {
@@ -63,7 +63,7 @@ fn random_ground_fills_the_relief_exactly_and_fields_stay_within_it() {
 }
 
 #[test]
-fn extremes_of_every_knob_give_finite_ground() {
+fn extreme_generator_parameters_yield_finite_heights() {
     for generator in RANDOM {
         let extremes = [
             TerrainParams {
@@ -87,7 +87,7 @@ fn extremes_of_every_knob_give_finite_ground() {
 }
 
 #[test]
-fn a_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_gives_others() {
+fn generation_depends_on_seed_but_not_on_thread_count() {
     let on_threads = |count, params: &TerrainParams, seed| {
         let pool = ThreadPoolBuilder::new().num_threads(count).build().expect("threads can be started");
         pool.install(|| generate(params, seed))
@@ -104,7 +104,7 @@ fn a_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_gives_ot
 }
 
 #[test]
-fn twice_the_resolution_shows_the_same_mountains() {
+fn doubled_resolution_preserves_terrain_shape() {
     for generator in RANDOM {
         for (small, large) in [((128, 128), (256, 256)), ((150, 100), (300, 200))] {
             let coarse = generate(&params(generator, small), 9).bedrock;
@@ -116,7 +116,7 @@ fn twice_the_resolution_shows_the_same_mountains() {
 }
 
 #[test]
-fn random_ground_is_as_steep_along_x_as_along_y() {
+fn random_terrain_is_isotropic() {
     for generator in RANDOM {
         let (mut along_x, mut along_y) = (0.0, 0.0);
         for seed in 0..24 {
@@ -134,7 +134,7 @@ fn random_ground_is_as_steep_along_x_as_along_y() {
 }
 
 #[test]
-fn sand_lies_on_the_bedrock_and_belongs_to_the_start() {
+fn generated_sand_is_included_in_start_surface() {
     let bare = |generator| generate(&params(generator, (40, 40)), 1).sand.min_max();
     assert_eq!((bare(Generator::SandSheet), bare(Generator::Flat)), ((4.0, 4.0), (0.0, 0.0)));
     for generator in [Generator::SandSheet, Generator::Flat, Generator::Perlin] {
@@ -146,7 +146,7 @@ fn sand_lies_on_the_bedrock_and_belongs_to_the_start() {
 }
 
 #[test]
-fn every_parameter_is_declared_and_its_default_is_in_range() {
+fn terrain_parameters_are_declared_with_valid_defaults() {
     let params = TerrainParams::default();
     let declared = collect_parameters(("terrain", &params));
     assert_eq!(declared.len(), bevy_reflect::structs::Struct::field_len(&params));
@@ -158,7 +158,7 @@ fn every_parameter_is_declared_and_its_default_is_in_range() {
 
 /// A parameter is declared inactive for a generator or a softness if and only if it has no effect.
 #[test]
-fn parameters_act_where_they_say_that_they_do() {
+fn terrain_parameters_have_effect_unless_declared_idle() {
     let layers = |params: &TerrainParams| {
         let terrain = generate(params, 1);
         [terrain.bedrock, terrain.sand, terrain.softness].map(|layer| layer.to_vec())

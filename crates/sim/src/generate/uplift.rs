@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn maps_are_shares_and_the_same_at_twice_the_resolution() {
+    fn uplift_maps_are_normalized_and_resolution_independent() {
         for (kind, name) in Uplift::ALL {
             for (width, height) in [(64, 64), (90, 40), (1, 1), (1, 300)] {
                 let map = uplift_map(kind, width, height, 3);

@@ -42,7 +42,7 @@ mod tests {
     };
 
     #[test]
-    fn the_floor_falls_from_border_to_border_and_lies_below_the_country_beside_it() {
+    fn valley_floor_descends_steadily_below_surroundings() {
         for seed in [1, 2, 3, 5, 8] {
             let params = TerrainParams { generator: Generator::Valley, feature_size: 0.08, ..Default::default() };
             let map = normalized(heights(&params, MapFrame::new(128, 128), seed), 100.0);

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_no_hollow_stays_and_nothing_rises() {
+    fn unlimited_breaching_removes_all_depressions() {
         for seed in 0..4 {
             let before = noise(seed);
             let mut terrain = before.clone();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crater_is_cut_if_the_limits_allow_it_and_holds_its_lake_if_not() {
+    fn crater_is_breached_only_within_limits() {
         // A bowl 20 m deep, 17 m where its rim runs between cells. The rim is 5 cells from the bottom, and lower ground 5 more.
         let rim = |x: usize, y: usize| {
             let far = ((x as f32 - 20.0).powi(2) + (y as f32 - 20.0).powi(2)).sqrt();

@@ -68,7 +68,7 @@ mod tests {
     use crate::core::{border::Border, terrain::Edge};
 
     #[test]
-    fn a_basin_fills_to_its_spill_point_and_water_passes_where_it_may() {
+    fn basin_fills_to_spill_point_under_either_connectivity() {
         // A rim of 5 m around a basin at 1 m, lower at a corner, with an outlet at 0 m outside.
         let ground = [5.0, 5.0, 5.0, 5.0, 5.0, 1.0, 1.0, 5.0, 5.0, 5.0, 3.0, -2.0];
         let border = Border { width: 4, height: 3, edge: Edge::Wall };

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn waves_of_sand_have_their_height_their_length_and_the_way_that_they_came() {
+    fn dune_statistics_recover_height_wavelength_and_migration() {
         for degrees in [0.0, 90.0, 180.0, 33.0, -120.0] {
             let (terrain, wind) = waves(degrees, (6.0, 60.0, 0.0));
             let dunes = Dunes::of(&terrain, wind);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_rock_has_no_dunes_and_a_single_one_no_wavelength() {
+    fn bare_rock_has_no_dunes_and_single_dune_no_wavelength() {
         let wind = Weather { heading: [1.0, 0.0], strength: 1.0 };
         let mut terrain = Terrain::bare(Grid::filled(64, 64, 0.0), 1.0, Edge::Open);
         let none = Dunes::of(&terrain, wind);

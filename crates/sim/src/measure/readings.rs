@@ -147,7 +147,7 @@ mod tests {
     };
 
     #[test]
-    fn noise_fails_where_land_passes_and_keys_are_names() {
+    fn noise_terrain_fails_realism_readings() {
         let mut stream = RandomStream::new(1, "noise", 0);
         let noise = Grid::from_fn(64, 64, |_, _| 9.0 * stream.uniform());
         let readings = Measures::of(&Terrain::bare(noise, 10.0, Edge::Open)).readings();

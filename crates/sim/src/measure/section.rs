@@ -70,7 +70,7 @@ mod tests {
     use crate::core::terrain::Edge;
 
     #[test]
-    fn a_section_of_a_plane_is_a_straight_line_with_the_layers_on_it() {
+    fn section_of_plane_is_linear_in_every_layer() {
         let mut terrain = Terrain::bare(Grid::from_fn(40, 30, |x, y| 3.0 * x as f32 + y as f32), 2.0, Edge::Open);
         terrain.spread_sand(0.5);
         terrain.water.fill(0.25);

@@ -78,7 +78,7 @@ mod tests {
     use crate::core::{grid::Grid, terrain::Edge};
 
     #[test]
-    fn an_even_slope_has_one_angle_and_a_straight_hypsometric_curve() {
+    fn plane_has_constant_slope_and_linear_hypsometry() {
         let terrain = Terrain::bare(Grid::from_fn(64, 64, |x, _| x as f32 * 2.0), 2.0, Edge::Open);
         let found = Statistics::of(&terrain);
         assert!((found.slope - 45.0).abs() < 1e-4, "{}", found.slope);

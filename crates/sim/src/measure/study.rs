@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_river_near_a_place_runs_from_its_source_to_its_mouth() {
+    fn river_nearest_position_runs_from_source_to_mouth() {
         let land = land(valleys(), 20.0);
         let study = |place| Study::of(&land, place);
         for (place, column) in [(None, 32.0), (Some([0.335, 0.5]), 32.0), (Some([0.84, 0.6]), 80.0)] {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_winding_river_is_longer_than_its_straight_way_and_one_on_a_round_map_goes_on_beyond_its_side() {
+    fn study_measures_sinuosity_and_unwraps_periodic_rivers() {
         // A trench that swings by 12 cells to both sides, and one that wraps around the map from row 40 to row 30.
         let swing = |y: usize| 32.0 + 12.0 * libm::sinf(y as f32 * 0.2);
         let winding = Grid::from_fn(64, 96, |x, y| 2.0 * (x as f32 - swing(y)).abs() + 0.5 * (95 - y) as f32);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_river_of_droplets_is_studied_where_they_lead() {
+    fn study_follows_droplet_course_when_selected() {
         // The terrain drains to the left valley, while a spring feeds droplets in the right one.
         let mut terrain = valleys();
         terrain.sources = vec![Source { place: [0.84, 0.1], radius: 0.0, rate: 2.0, ticks: Some((0, 100)) }];
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_map_can_be_studied() {
+    fn study_supports_degenerate_maps() {
         for (width, height) in [(1, 1), (1, 40), (33, 2)] {
             let terrain = Terrain::bare(Grid::filled(width, height, 1.0), 1.0, Edge::Wall);
             let found = Study::of(&land(terrain, 1.0), Some([1.0, 0.0]));

@@ -21,7 +21,7 @@ fn real() -> Terrain {
 }
 
 #[test]
-fn real_mountains_lie_where_section_nine_expects_land() {
+fn real_elevation_model_passes_realism_criteria() {
     let found = Measures::of(&real());
     println!("{found:#?}");
     assert!(found.pits < 0.02 && found.depressions < 0.06 && found.against_inverted < 1.0, "{found:?}");
@@ -31,7 +31,7 @@ fn real_mountains_lie_where_section_nine_expects_land() {
 }
 
 #[test]
-fn noise_is_told_from_land() {
+fn white_noise_measures_match_theory() {
     let mut stream = RandomStream::new(1, "noise", 0);
     let noise = bare(Grid::from_fn(128, 128, |_, _| stream.uniform()));
     let found = Measures::of(&noise);
@@ -45,7 +45,7 @@ fn noise_is_told_from_land() {
 }
 
 #[test]
-fn directions_of_a_pyramid_and_a_cone_and_of_level_ground() {
+fn aspect_harmonics_separate_pyramid_cone_and_flat_ground() {
     let at = |place: usize| place as f32 - 100.0;
     let pyramid = Grid::from_fn(201, 201, |x, y| -at(x).abs().max(at(y).abs()));
     // Level beyond a circle, so that every direction has the same number of cells.
@@ -62,7 +62,7 @@ fn directions_of_a_pyramid_and_a_cone_and_of_level_ground() {
 }
 
 #[test]
-fn the_spectrum_of_waves_falls_as_it_was_made_to() {
+fn spectral_exponent_recovers_synthetic_power_law() {
     for exponent in [3.0, 5.0] {
         let mut stream = RandomStream::new(2, "waves", 0);
         let waves: Vec<[f64; 4]> = (0..1500)
@@ -91,7 +91,7 @@ fn the_spectrum_of_waves_falls_as_it_was_made_to() {
 }
 
 #[test]
-fn a_river_has_its_length_its_knickpoint_and_its_basin() {
+fn long_profile_detects_knickpoint_and_basin_area() {
     // A valley down to the first column, with a step of 30 m half-way.
     let ground = Grid::from_fn(121, 41, |x, y| {
         let side = (y as f32 - 20.0).abs();
@@ -126,7 +126,7 @@ fn reach(places: &[[f64; 2]], discharge: f32, into: Option<usize>) -> Reach {
 }
 
 #[test]
-fn a_river_goes_along_the_larger_branch_and_arm_and_ends_where_it_would_go_in_a_circle() {
+fn long_profile_follows_main_stem_and_stops_at_cycles() {
     let profile = |reaches: Vec<Reach>, from| {
         let points = long_profile(&RiverNetwork { reaches }, from, &RiverParams::default(), 0.4);
         points.into_iter().map(|point| point.at).collect::<Vec<_>>()
@@ -150,14 +150,14 @@ fn a_river_goes_along_the_larger_branch_and_arm_and_ends_where_it_would_go_in_a_
 }
 
 #[test]
-fn a_line_through_points_is_that_of_least_squares() {
+fn fit_matches_least_squares_line() {
     let fit = Fit::through(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]).expect("three points");
     assert_eq!((fit.value, fit.r2), (2.0, 1.0));
     assert_eq!(Fit::through(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
 }
 
 #[test]
-fn every_size_can_be_measured() {
+fn measures_are_finite_at_every_map_size() {
     for (width, height) in [(1, 1), (1, 40), (40, 1), (2, 2), (3, 3), (33, 32)] {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
             let ground = Grid::from_fn(width, height, |x, y| ((x * 5 + y * 3) % 7) as f32);

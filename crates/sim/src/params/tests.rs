@@ -32,7 +32,7 @@ fn sample() -> Sample {
 }
 
 #[test]
-fn every_kind_of_value_is_set_from_text() {
+fn every_value_type_parses_from_text() {
     let mut group = sample();
     for (path, text) in
         [("s.speed", "2.5"), ("s.count", "7"), ("s.kind", "very-fancy"), ("s.on", "true"), ("s.tint", "0.1, 0.2,0.3")]
@@ -43,7 +43,7 @@ fn every_kind_of_value_is_set_from_text() {
 }
 
 #[test]
-fn bad_values_change_nothing_and_say_what_would_be_right() {
+fn invalid_values_are_rejected_with_helpful_errors() {
     let mut group = sample();
     let cases = [
         ("s.sped", "1", "there is no parameter \"s.sped\"; the closest match is \"s.speed\""),
@@ -61,7 +61,7 @@ fn bad_values_change_nothing_and_say_what_would_be_right() {
 }
 
 #[test]
-fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
+fn wind_alias_names_origin_and_rain_alias_is_hourly() {
     let metric = |unit| (unit, 1.0);
     for (to, from) in [
         (0.0, "W, 270°"),
@@ -83,6 +83,6 @@ fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
 }
 
 #[test]
-fn titles_are_written_as_texts_are() {
+fn titles_use_sentence_case_and_british_spelling() {
     assert_eq!((&*title("flat_color"), &*title("per_tick")), ("Flat colour", "Per tick"));
 }

@@ -123,7 +123,7 @@ fn vectors() -> u64 {
 }
 
 /// Runs processes together under many random settings and collects the errors.
-fn try_out(keys: &[&str], ticks: usize) {
+fn assert_solids_conserved(keys: &[&str], ticks: usize) {
     let faults = (0..vectors()).filter_map(|number| {
         let (run, start, said) = random_run(keys, number, ticks);
         assert_healthy(&run, &said);
@@ -137,18 +137,18 @@ fn try_out(keys: &[&str], ticks: usize) {
 }
 
 #[test]
-fn every_process_keeps_the_solids_whatever_the_sliders_say() {
-    catalogue().iter().for_each(|process| try_out(&[process.info().key], 25));
+fn each_process_conserves_solids_at_random_settings() {
+    catalogue().iter().for_each(|process| assert_solids_conserved(&[process.info().key], 25));
 }
 
 #[test]
-fn processes_together_keep_the_solids_whatever_the_sliders_say() {
+fn combined_processes_conserve_solids_at_random_settings() {
     let keys: Vec<&str> = catalogue().iter().map(|process| process.info().key).collect();
-    try_out(&keys, 15);
+    assert_solids_conserved(&keys, 15);
 }
 
 #[test]
-fn settings_that_change_in_the_middle_of_a_tick_leave_the_account_whole() {
+fn settings_changed_mid_tick_conserve_solids() {
     for process in catalogue() {
         let key = process.info().key;
         let faults = (0..vectors()).filter_map(|number| {

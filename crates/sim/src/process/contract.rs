@@ -124,7 +124,7 @@ pub(super) fn assert_healthy(simulation: &Simulation, what: &str) {
 }
 
 #[test]
-fn the_ledger_closes() {
+fn ledger_balances_for_every_process() {
     for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
         let terrain = hills(64, edge);
         for (key, settings) in variants() {
@@ -155,7 +155,7 @@ fn the_ledger_closes() {
 }
 
 #[test]
-fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
+fn simulation_resumed_from_saved_state_matches_bitwise() {
     let terrain = hills(64, Edge::Open);
     for (key, settings) in variants() {
         let mut stopped = run(&terrain, key, &settings, 6, 2);
@@ -181,7 +181,7 @@ fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
 }
 
 #[test]
-fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
+fn layers_stay_valid_and_only_declared_layers_change() {
     for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
         let terrain = hills(64, edge);
         for (key, settings) in variants() {
@@ -209,7 +209,7 @@ fn with_noise(terrain: &Terrain, layer: Layer) -> Terrain {
 
 /// Layers that a process reads affect its result; all others change no bit of it.
 #[test]
-fn the_layers_that_are_read_are_those_that_are_declared() {
+fn declared_reads_match_actual_dependencies() {
     let mut terrain = hills(32, Edge::Open);
     terrain.rain = Some(Grid::filled(32, 32, 1.0));
     terrain.water.fill(0.3);
@@ -238,7 +238,7 @@ fn the_layers_that_are_read_are_those_that_are_declared() {
 }
 
 #[test]
-fn what_is_switched_off_in_its_part_of_a_tick_finishes_that_to_the_bit() {
+fn process_disabled_mid_tick_completes_tick_bitwise() {
     // Large enough for several parts of a stage.
     let terrain = hills(600, Edge::Open);
     for (key, settings) in variants() {
@@ -285,7 +285,7 @@ fn flat_bare_bedrock_stays_flat() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_others() {
+fn results_depend_on_seed_but_not_on_thread_count() {
     let terrain = hills(128, Edge::Open);
     for (key, settings) in variants() {
         let one = run(&terrain, key, &settings, 3, 1);
@@ -309,7 +309,7 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_o
 }
 
 #[test]
-fn an_idle_process_changes_nothing() {
+fn idle_process_leaves_simulation_unchanged() {
     let bare = Terrain { sand: Grid::filled(48, 48, 0.0), ..hills(48, Edge::Open) };
     let sandy = hills(48, Edge::Open);
     let mut wet = bare.clone();
@@ -342,7 +342,7 @@ fn an_idle_process_changes_nothing() {
 }
 
 #[test]
-fn every_knob_can_stand_at_both_ends_of_its_range() {
+fn processes_stay_stable_at_parameter_limits() {
     let terrain = hills(32, Edge::Open);
     for (key, settings) in variants() {
         let simulation = simulation(&terrain, key, 1);
@@ -385,7 +385,7 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
 }
 
 #[test]
-fn a_tick_can_be_shown_between_waves_of_droplets_and_not_before_blown_sand_has_slid() {
+fn partial_tick_is_shown_only_at_consistent_stages() {
     let terrain = hills(64, Edge::Open);
     let mut rain = simulation(&terrain, "droplets", 1);
     set(&mut rain, "droplets.per_tick", "200");
@@ -404,7 +404,7 @@ fn a_tick_can_be_shown_between_waves_of_droplets_and_not_before_blown_sand_has_s
 
 /// A parameter affects the layers if and only if it is not declared idle under the mode and law.
 #[test]
-fn parameters_act_where_they_say_that_they_do() {
+fn process_parameters_have_effect_unless_declared_idle() {
     let mut idle = 0;
     for (key, mut settings) in variants() {
         let mut terrain = hills(32, Edge::Open);
@@ -461,7 +461,7 @@ pub(super) fn roughness(terrain: &Terrain) -> f64 {
 }
 
 /// Returns the factor by which the roughness of the surface grows in 50 ticks with steps of `dt`.
-pub(super) fn roughened(process: Box<dyn Process>, terrain: &Terrain, dt: f32) -> f64 {
+pub(super) fn roughness_growth(process: Box<dyn Process>, terrain: &Terrain, dt: f32) -> f64 {
     let mut simulation = Simulation::of(vec![process], terrain.clone(), 11);
     simulation.slots[0].enabled = true;
     let [params, _] = simulation.slots[0].process.settings_mut();
@@ -484,7 +484,7 @@ pub(super) fn gentle() -> Terrain {
 /// With the largest stable step the surface does not become much rougher. For unconditionally stable schemes this also holds for a step
 /// longer than the parameter range. Tests of the processes show that unstable steps do roughen it.
 #[test]
-fn the_largest_stable_step_is_stable() {
+fn largest_stable_dt_keeps_surface_smooth() {
     for (key, settings) in variants() {
         let mut terrain = gentle();
         let mut simulation = run(&terrain, key, &settings, 0, 1);
@@ -496,7 +496,7 @@ fn the_largest_stable_step_is_stable() {
         let Some(dt) = own.iter().find(|parameter| parameter.name == "dt") else { continue };
         let limit = slot.process.largest_stable_dt(&terrain);
         let dt = if limit.is_finite() { limit } else { 4.0 * dt.knob.max as f32 };
-        let grown = roughened(slot.process.clone(), &terrain, dt);
+        let grown = roughness_growth(slot.process.clone(), &terrain, dt);
         assert!(
             grown < 1.2,
             "{key} {settings:?}: steps of {dt} (limit {limit}) increase the roughness by a factor of {grown}"
@@ -505,7 +505,7 @@ fn the_largest_stable_step_is_stable() {
 }
 
 #[test]
-fn a_run_that_starts_again_keeps_its_processes() {
+fn restart_keeps_processes_and_resets_counts() {
     let mut run = Simulation::of(vec![Box::new(droplets::Droplets::default())], hills(32, Edge::Wall), 1);
     run.slots[0].enabled = true;
     run.tick();
@@ -515,7 +515,7 @@ fn a_run_that_starts_again_keeps_its_processes() {
 }
 
 #[test]
-fn a_process_that_is_off_does_nothing() {
+fn disabled_processes_change_nothing() {
     let terrain = hills(32, Edge::Open);
     let mut simulation = Simulation::new(terrain.clone(), 1);
     (0..5).for_each(|_| simulation.tick());
@@ -524,7 +524,7 @@ fn a_process_that_is_off_does_nothing() {
 }
 
 #[test]
-fn stepping_stage_by_stage_is_the_same_as_whole_ticks() {
+fn stepping_by_stage_matches_whole_ticks() {
     let terrain = hills(64, Edge::Open);
     for (key, settings) in variants() {
         let whole = run(&terrain, key, &settings, 2, 1);
@@ -545,7 +545,7 @@ fn stepping_stage_by_stage_is_the_same_as_whole_ticks() {
 }
 
 #[test]
-fn a_copy_goes_on_as_the_original() {
+fn cloned_simulation_evolves_like_original() {
     let terrain = hills(64, Edge::Open);
     for (key, settings) in variants() {
         let mut original = run(&terrain, key, &settings, 2, 1);
@@ -558,7 +558,7 @@ fn a_copy_goes_on_as_the_original() {
 
 /// Every parameter is fully declared, has its default within its range and survives conversion to text and back.
 #[test]
-fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
+fn parameters_are_fully_declared_and_round_trip_as_text() {
     let mut terrain = TerrainParams::default();
     params::assert_declared("terrain", &mut terrain);
     params::assert_declared("rivers", &mut crate::hydrology::network::RiverParams::default());

@@ -32,7 +32,7 @@ fn residuals(simulation: &Simulation) -> (f64, f64) {
 }
 
 #[test]
-fn droplets_water_and_thermal_erosion_together_keep_the_ledger_for_five_thousand_ticks() {
+fn combined_erosion_conserves_volume_over_5000_ticks() {
     let params = TerrainParams { generator: Generator::Fbm, ..TerrainParams::default() };
     let mut simulation = Simulation::new(generate(&params, 2), 2);
     enable(&mut simulation, &["droplets", "water", "thermal"]);
@@ -45,7 +45,7 @@ fn droplets_water_and_thermal_erosion_together_keep_the_ledger_for_five_thousand
 }
 
 #[test]
-fn no_setting_of_the_grid_processes_breaks_them() {
+fn grid_processes_stay_stable_at_random_settings() {
     let mut stream = RandomStream::new(5, "settings", 0);
     for number in 0..200 {
         let edge = [Edge::Wall, Edge::Open, Edge::Wrap][number % 3];
@@ -145,7 +145,7 @@ fn valleys(terrain: &Terrain) -> [Vec<f64>; 2] {
 }
 
 #[test]
-fn water_alone_saws_slots_and_with_thermal_erosion_makes_v_shaped_valleys() {
+fn thermal_erosion_widens_slots_into_v_shaped_valleys() {
     let params = TerrainParams {
         generator: Generator::DiamondSquare,
         width: 128,
@@ -199,7 +199,7 @@ fn sea_beside_a_cliff() -> Terrain {
 }
 
 #[test]
-fn thermal_erosion_spans_the_time_of_the_water_unless_it_has_its_own() {
+fn thermal_erosion_uses_water_time_unless_own_time_is_set() {
     let run = |keys: &[&str], settings: &[(&str, &str)]| {
         let mut simulation = Simulation::new(sea_beside_a_cliff(), 1);
         enable(&mut simulation, keys);
@@ -226,7 +226,7 @@ fn thermal_erosion_spans_the_time_of_the_water_unless_it_has_its_own() {
 }
 
 #[test]
-fn the_clock_says_what_a_tick_stands_for_where_no_water_runs() {
+fn simulated_time_per_tick_depends_on_enabled_processes() {
     let terrain = Terrain::bare(Grid::filled(64, 64, 1.0), 10.0, Edge::Wall);
     let acceleration = f64::from(water::Params::default().acceleration);
     for (keys, wanted) in [
@@ -247,7 +247,7 @@ fn the_clock_says_what_a_tick_stands_for_where_no_water_runs() {
 }
 
 #[test]
-fn droplets_fill_a_lake_while_water_flows_and_the_account_of_the_water_closes() {
+fn droplets_fill_lake_and_water_ledger_balances() {
     let bowl = Grid::from_fn(64, 64, |x, y| 0.02 * ((x as f32 - 31.5).powi(2) + (y as f32 - 31.5).powi(2)));
     let mut terrain = Terrain::bare(bowl, 10.0, Edge::Wall);
     let ground = terrain.ground();

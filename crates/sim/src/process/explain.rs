@@ -85,7 +85,13 @@ mod tests {
     };
 
     /// Returns the explanation that a process gives for a cell after running alone for some ticks.
-    fn said(key: &str, set: &[(&str, &str)], terrain: Terrain, ticks: usize, place: [usize; 2]) -> Explanation {
+    fn explain_after(
+        key: &str,
+        set: &[(&str, &str)],
+        terrain: Terrain,
+        ticks: usize,
+        place: [usize; 2],
+    ) -> Explanation {
         let mut run = Simulation::new(terrain, 1);
         for (path, value) in set {
             crate::params::set(&mut run.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
@@ -109,19 +115,19 @@ mod tests {
     }
 
     #[test]
-    fn sand_slides_where_it_is_said_to() {
+    fn thermal_explanation_matches_angle_of_repose() {
         for (degrees, slides) in [(30.0, false), (36.0, true)] {
-            let found = said("thermal", &[], slope(degrees, 1.0), 0, [20, 20]);
+            let found = explain_after("thermal", &[], slope(degrees, 1.0), 0, [20, 20]);
             assert!((term(&found, "S") - f64::from(degrees).to_radians().tan()).abs() < 1e-3, "{found:?}");
             assert!((term(&found, "tan φ") - 33.0_f64.to_radians().tan()).abs() < 1e-5, "{found:?}");
             assert_eq!(found.outcome.starts_with("Sand slides"), slides, "{found:?}");
         }
-        let rock = said("thermal", &[], slope(30.0, 0.0), 0, [20, 20]);
+        let rock = explain_after("thermal", &[], slope(30.0, 0.0), 0, [20, 20]);
         assert!(rock.outcome.starts_with("No rock fails") && term(&rock, "talus") > 0.6, "{rock:?}");
     }
 
     #[test]
-    fn water_that_runs_down_a_plane_steadily_has_the_slope_of_the_plane_as_its_own() {
+    fn friction_slope_equals_bed_slope_in_steady_flow() {
         let mut terrain = slope(3.0, 0.0);
         terrain.water.fill(0.2);
         let set = [
@@ -130,15 +136,15 @@ mod tests {
             ("water.roughness", "0.1"),
             ("water.max_erosion_depth", "0"),
         ];
-        let found = said("water", &set, terrain, 600, [24, 24]);
+        let found = explain_after("water", &set, terrain, 600, [24, 24]);
         assert!((term(&found, "Sf") / 3.0_f64.to_radians().tan() - 1.0).abs() < 0.03, "{found:?}");
         assert!(term(&found, "v") > 0.1 && term(&found, "Fr") > 0.0, "{found:?}");
-        let dry = said("water", &[("water.rain_rate", "0")], slope(3.0, 0.0), 2, [24, 24]);
+        let dry = explain_after("water", &[("water.rain_rate", "0")], slope(3.0, 0.0), 2, [24, 24]);
         assert!(dry.outcome.contains("dry"), "{dry:?}");
     }
 
     #[test]
-    fn what_has_not_run_yet_has_no_numbers_and_no_cell_of_any_map_breaks_one() {
+    fn explanations_are_finite_at_every_cell_and_edge() {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
             let terrain = Terrain { edge, ..slope(20.0, 0.1) };
             let mut run = Simulation::new(terrain, 1);
@@ -163,40 +169,40 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stay_when_a_run_is_saved() {
+    fn saving_state_leaves_explanations_unchanged() {
         let mut run = Simulation::new(slope(10.0, 1.0), 1);
         run.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() != "runoff");
         (0..3).for_each(|_| run.tick());
-        let said = |run: &Simulation| -> Vec<_> {
+        let explain_all = |run: &Simulation| -> Vec<_> {
             run.slots.iter().map(|slot| super::explain(&*slot.process, &run.terrain, [20, 20])).collect()
         };
-        let before = said(&run);
+        let before = explain_all(&run);
         assert!(before.iter().filter(|found| found.is_some()).count() >= 5, "{before:?}");
         let keys: Vec<&str> = run.slots.iter().map(|slot| slot.key()).collect();
         drop(run.memories(&keys));
-        assert_eq!(said(&run), before);
+        assert_eq!(explain_all(&run), before);
     }
 
     #[test]
-    fn droplets_rivers_and_wind_give_the_numbers_of_their_laws() {
-        let found = said("droplets", &[], slope(10.0, 0.0), 40, [20, 20]);
+    fn explained_terms_satisfy_process_laws() {
+        let found = explain_after("droplets", &[], slope(10.0, 0.0), 40, [20, 20]);
         let [k, area, theta, s] = ["k", "A", "θ", "S"].map(|symbol| term(&found, symbol));
         assert!((term(&found, "C") / (k * libm::pow(area / 1e4, theta) * s) - 1.0).abs() < 0.02, "{found:?}");
-        let found = said("fluvial", &[], slope(10.0, 0.0), 5, [20, 20]);
+        let found = explain_after("fluvial", &[], slope(10.0, 0.0), 5, [20, 20]);
         let [k, area, m, s, n] = ["K", "A", "m", "S", "n"].map(|symbol| term(&found, symbol));
         assert!((term(&found, "E") / (1e3 * k * libm::pow(area, m) * libm::pow(s, n)) - 1.0).abs() < 1e-6, "{found:?}");
-        let found = said("wind", &[], slope(0.0, 2.0), 5, [20, 20]);
+        let found = explain_after("wind", &[], slope(0.0, 2.0), 5, [20, 20]);
         assert!((term(&found, "τ") - 1.0).abs() < 0.2 && term(&found, "qs") > 0.0, "{found:?}");
         assert!(found.outcome.starts_with("The wind"), "{found:?}");
-        let still = said("wind", &[("wind.strength", "0.5")], slope(0.0, 2.0), 5, [20, 20]);
+        let still = explain_after("wind", &[("wind.strength", "0.5")], slope(0.0, 2.0), 5, [20, 20]);
         assert!(term(&still, "qs") == 0.0 && still.outcome.contains("too weak"), "{still:?}");
         for (capacity, symbol) in [("tilt", "sin α"), ("collision", "−N·V")] {
             let set = [("water.mode", "published"), ("water.capacity", capacity)];
-            let found = said("water", &set, slope(10.0, 0.0), 40, [20, 20]);
+            let found = explain_after("water", &set, slope(10.0, 0.0), 40, [20, 20]);
             let [k, meets, v, shallow] = ["Kc", symbol, "v", "1 − h/Kdmax"].map(|symbol| term(&found, symbol));
             assert!(v > 0.0 && (term(&found, "C") / (k * meets * v * shallow) - 1.0).abs() < 1e-4, "{found:?}");
         }
-        let found = said("runoff", &[], slope(5.0, 0.0), 1, [20, 20]);
+        let found = explain_after("runoff", &[], slope(5.0, 0.0), 1, [20, 20]);
         let [water, sum, goes] = ["w", "ΣD", "water"].map(|symbol| term(&found, symbol));
         assert!(water > 0.0 && (goes / water.min(sum / (term(&found, "N") + 1.0)) - 1.0).abs() < 1e-6, "{found:?}");
     }

@@ -54,7 +54,7 @@ fn switch(simulation: &mut Simulation, keys: &[&str]) {
 }
 
 #[test]
-fn rain_stills_the_sand_and_the_wind_lifts_it_again_when_it_has_dried() {
+fn rain_suppresses_wind_erosion_until_sand_dries() {
     let mut terrain = plain();
     terrain.sand.fill(4.0);
     terrain.edge = Edge::Wrap;
@@ -105,7 +105,7 @@ fn sand_in(simulation: &Simulation, columns: std::ops::Range<usize>) -> f64 {
 }
 
 #[test]
-fn a_river_takes_the_foot_of_a_dune() {
+fn river_stops_advancing_dune_and_removes_sand() {
     // A sand ridge that the wind drives towards the bed.
     let mut terrain = plain();
     for y in 0..HEIGHT {
@@ -135,7 +135,7 @@ fn a_river_takes_the_foot_of_a_dune() {
 }
 
 #[test]
-fn wind_fills_a_dry_bed_that_the_next_flood_opens() {
+fn flood_reopens_channel_filled_by_wind() {
     let mut terrain = plain();
     for y in 0..HEIGHT {
         for x in 20..50 {
@@ -158,7 +158,7 @@ fn wind_fills_a_dry_bed_that_the_next_flood_opens() {
 }
 
 #[test]
-fn four_processes_on_one_terrain_each_do_their_work() {
+fn each_of_four_coupled_processes_has_its_effect() {
     let params = TerrainParams {
         generator: Generator::Fbm,
         width: 128,

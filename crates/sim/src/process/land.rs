@@ -208,7 +208,7 @@ impl BorderRouting {
 }
 
 #[test]
-fn fluvial_land_passes_its_own_measures() {
+fn synthetic_fluvial_terrain_passes_terrain_measures() {
     let land = TerrainMeasures::of(&fluvial(128, 3));
     assert!(land.pits == 0.0 && land.depressions == 0.0, "{land:?}");
     assert!((land.concavity - 0.4).abs() <= 0.05 && land.straightness > 0.98, "{land:?}");

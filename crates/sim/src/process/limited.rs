@@ -56,7 +56,7 @@ fn sand_cliff() -> Terrain {
 }
 
 #[test]
-fn every_limiter_is_applied_where_it_must_be_and_nowhere_else() {
+fn limiters_are_applied_only_under_extreme_settings() {
     let (slopes, plane, wraps, lake, sea, cliff, sand) = (
         hills(64, Edge::Open),
         plane(),

@@ -21,7 +21,7 @@ const SHOWS: f32 = 1e-3;
 const GROWS: f32 = 1.5;
 
 #[test]
-fn every_process_leaves_a_mark_on_the_land_of_every_generator_or_says_why_it_does_not() {
+fn every_process_affects_every_generator_or_is_idle() {
     let declared = collect_parameters(("terrain", &TerrainParams::default()));
     let generators =
         declared.into_iter().find(|parameter| parameter.name == "generator").expect("it is declared").choices;

@@ -81,7 +81,7 @@ fn difference(one: &Simulation, other: &Simulation, wanted: impl Fn(usize) -> bo
 }
 
 #[test]
-fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_changes() {
+fn masked_factor_scales_parameter_only_under_mask() {
     for (info, path, factor) in scaled_parameters() {
         let even = |mask| Some(Grid::filled(64, 64, mask));
         let run = |mask: Option<Grid>, settings: &[(&str, f64)]| {
@@ -120,7 +120,7 @@ fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_
 }
 
 #[test]
-fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
+fn half_mask_confines_factor_and_balances_ledger() {
     for (info, path, factor) in scaled_parameters() {
         let left = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 1.0 } else { 0.0 }));
         let (mut plain, mut scaled) = (start(info, &path, left.clone()), start(info, &path, left));
@@ -156,7 +156,7 @@ fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
 }
 
 #[test]
-fn where_the_mask_stops_time_nothing_slides() {
+fn zero_masked_rate_stops_thermal_erosion() {
     let mut simulation = start(&thermal::INFO, "thermal.rate", Some(Grid::filled(64, 64, 1.0)));
     set(&mut simulation, "thermal-masked.rate", "0");
     let before = simulation.clone();
@@ -165,7 +165,7 @@ fn where_the_mask_stops_time_nothing_slides() {
 }
 
 #[test]
-fn a_mirrored_mask_gives_the_mirrored_ground() {
+fn mirrored_mask_yields_mirrored_terrain() {
     for (info, path, factor) in scaled_parameters() {
         let ramp = Grid::from_fn(64, 64, |x, y| (x + 2 * y) as f32 / 192.0);
         let run = |mirrored: bool| {

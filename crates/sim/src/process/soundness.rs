@@ -26,7 +26,7 @@ fn rough(side: usize, edge: Edge) -> Terrain {
 }
 
 #[test]
-fn processes_with_shared_memory_give_the_same_bits_on_any_number_of_threads() {
+fn shared_memory_processes_are_thread_count_independent() {
     let (side, ticks, runs) = RUNS;
     for (key, mut settings) in variants().into_iter().filter(|(key, _)| SHARE_MEMORY.contains(key)) {
         if cfg!(miri) && key == "droplets" {

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_vector_unit_gives_the_bits_of_single_cells() {
+    fn vector_units_match_scalar_cells_bitwise() {
         let mut stream = crate::core::rng::RandomStream::new(3, "cells", 0);
         for _ in 0..200 {
             let mut draw = || -> Vec<f32> {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_never_gets_more_than_is_laid_on_it_and_never_a_digit_less_than_it_can() {
+    fn add_limited_rounds_down_to_nearest_float() {
         let mut stream = crate::core::rng::RandomStream::new(4, "laid", 0);
         for _ in 0..100_000 {
             let layer = (stream.uniform() - 0.3) * 10_f32.powf(8.0 * stream.uniform() - 4.0);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inverse_cube_root_is_right_over_all_depths() {
+    fn inverse_cube_root_is_accurate_at_all_depths() {
         let mut x = 1e-5_f32;
         while x < 1e4 {
             let found = x.inverse_cube_root();

@@ -215,7 +215,7 @@ mod tests {
     use crate::core::rng::RandomStream;
 
     #[test]
-    fn columns_of_any_length_become_the_sums_of_the_formula() {
+    fn column_transform_matches_naive_dft_at_any_length() {
         let mut stream = RandomStream::new(5, "fourier", 0);
         for side in [1, 2, 15, 23, 128, 150, 257] {
             let mut draw = || [(); MAX_LANES].map(|()| 2.0 * stream.uniform() - 1.0);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_give_the_bits_of_single_numbers_with_and_without_a_vector_unit() {
+    fn lanes_match_scalar_arithmetic_bitwise() {
         let mut stream = crate::core::rng::RandomStream::new(3, "lanes", 0);
         for _ in 0..1000 {
             let mut draw = || Lanes([(); LANES].map(|()| (stream.uniform() - 0.5) * 10.0 / (stream.uniform() + 1e-6)));

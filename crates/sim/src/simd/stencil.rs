@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_border_lies_what_the_edge_says() {
+    fn stencil_halo_follows_edge_mode() {
         assert_eq!(window_at(0, Edge::Wall)[0], [0.0, 0.0, 1.0, 2.0, 2.0]);
         assert_eq!(window_at(0, Edge::Wrap)[0], [12.0, 10.0, 11.0, 12.0, 10.0]);
         assert_eq!(window_at(0, Edge::Open)[0], [100.0, 100.0, 101.0, 102.0, 102.0]);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn strips_see_what_was_there_before_whatever_their_neighbours_have_done() {
+    fn strips_read_unmodified_neighbour_rows() {
         for edge in [Edge::Wall, Edge::Wrap] {
             for height in [1_usize, 2, 5, 64, 65, 130, 200] {
                 let mut right: Vec<f32> = (0..2 * height).map(|place| (place * place % 31) as f32).collect();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_strip_has_what_is_left_over() {
+    fn last_strip_covers_remaining_rows() {
         let border = Border { width: 3, height: 70, edge: Edge::Wall };
         let mut faces = vec![0.0; 3 * 71];
         let ends = for_strips(border, [(&mut faces, 3)], 1, |mut strip| {

@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_cover_the_map_once_and_those_of_a_turn_reach_into_different_tiles() {
+    fn particle_blocks_partition_rows_without_tile_conflicts() {
         for (height, rows, particles) in [
             (256, 0..256, 1000),
             (50, 0..50, 5000),

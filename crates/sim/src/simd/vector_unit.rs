@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_is_taken_by_its_name_if_the_machine_has_it() {
+    fn vector_unit_is_selected_by_name_if_supported() {
         for (unit, name) in VectorUnit::ALL {
             match VectorUnit::from_name(Some(name)) {
                 Ok(found) => assert!(unit.is_supported() && found == unit),

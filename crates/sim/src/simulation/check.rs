@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_check_holds_here_and_a_number_that_is_off_does_not() {
+    fn every_check_holds_and_rejects_nan_or_deviation() {
         for check in CHECKS {
             let begun = std::time::Instant::now();
             let found = check.run();

@@ -69,7 +69,7 @@ mod tests {
     };
 
     #[test]
-    fn a_run_stops_where_a_cell_is_no_number_and_says_who_when_and_where() {
+    fn simulation_stops_at_nan_cell_and_reports_fault() {
         for (key, title) in
             [("droplets", "Droplets"), ("runoff", "Runoff (1989)"), ("water", "Water"), ("thermal", "Thermal erosion")]
         {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_whose_process_panics_stops_and_says_so() {
+    fn process_panic_stops_simulation_and_reports_fault() {
         for threads in [1, 2, 4] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
             let ground = Terrain::bare(Grid::from_fn(40, 36, |x, _| x as f32), 1.0, Edge::Wall);

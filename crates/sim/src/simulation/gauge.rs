@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_a_plane_with_sand_are_those_of_geometry() {
+    fn gauges_match_geometry_of_sandy_plane() {
         let mut terrain = Terrain::bare(Grid::from_fn(40, 20, |x, _| 2.0 * x as f32), 2.0, Edge::Open);
         terrain.sand[3 * 40 + 10] = 2.0;
         terrain.sand[3 * 40 + 12] = 2.0;
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_means_nothing_is_answered_with_those_that_do() {
+    fn invalid_gauge_names_list_valid_alternatives() {
         for (name, said) in [
             ("slope", "give a quantity and a summary"),
             ("slop.mean", "unknown quantity \"slop\"; use one of height"),

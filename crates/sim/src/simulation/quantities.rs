@@ -154,7 +154,7 @@ mod tests {
     use crate::core::terrain::{Edge, Terrain};
 
     #[test]
-    fn a_slope_at_the_talus_angle_has_steepness_one_and_running_water_its_speed() {
+    fn steepness_is_one_at_talus_angle_and_speed_matches_flow() {
         let slope = 33.0_f32.to_radians().tan();
         let ground = Grid::from_fn(32, 32, |x, _| slope * 2.0 * x as f32);
         let mut terrain = Terrain::bare(ground, 2.0, Edge::Open);

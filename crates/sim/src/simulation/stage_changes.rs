@@ -84,7 +84,7 @@ mod tests {
     use crate::core::{quantity::Quantity, terrain::Edge};
 
     #[test]
-    fn the_stages_of_a_tick_together_change_and_book_what_the_tick_does() {
+    fn stage_changes_sum_to_whole_tick() {
         let ground = Grid::from_fn(32, 32, |x, y| 0.4 * x as f32 + 2.0 * ((x * 7 + y * 5) % 4) as f32);
         let terrain = Terrain::bare(ground, 2.0, Edge::Open);
         let mut run = Simulation::new(terrain, 1);

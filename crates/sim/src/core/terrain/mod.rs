@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ground_is_bedrock_and_sand_and_volume_counts_the_cell_area() {
+    fn ground_and_solid_volume_sum_bedrock_and_sand() {
         let mut terrain = Terrain::bare(Grid::filled(4, 3, 10.0), 2.0, Edge::Open);
         terrain.spread_sand(0.5);
         assert!(terrain.ground().iter().all(|&ground| ground == 10.5));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_stands_level_in_its_rectangle_and_never_below_the_ground() {
+    fn pool_fills_to_level_and_checks_reject_invalid_input() {
         let mut terrain = Terrain::bare(Grid::from_fn(8, 2, |x, _| x as f32), 1.0, Edge::Wall);
         terrain.fill(&Pool { from: [0.75, 1.0], to: [0.25, 0.0], level: 3.5 });
         assert_eq!(&terrain.water[..8], [0.0, 0.0, 1.5, 0.5, 0.0, 0.0, 0.0, 0.0]);

@@ -55,8 +55,7 @@ impl Drainage {
 
     /// Numbers the depressions from 1, and finds that of every end; 0 for one that drains to an outlet.
     pub(super) fn number_depressions(&mut self) {
-        let Self { border, depression, outlets, levels, search: Search { ends, depressions, .. }, .. } =
-            self;
+        let Self { border, depression, outlets, levels, search: Search { ends, depressions, .. }, .. } = self;
         let cells = ROWS * border.width;
         levels.truncate(1);
         *depressions = ends.iter().map(|ends| vec![UNKNOWN; ends.len()]).collect();

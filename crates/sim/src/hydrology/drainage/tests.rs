@@ -20,7 +20,7 @@ fn drainage(ground: &Grid, edge: Edge, diagonal: Diagonal) -> Drainage {
 }
 
 #[test]
-fn every_cell_drains_and_lakes_stand_as_high_as_a_flood() {
+fn every_cell_drains_and_lakes_match_priority_flood() {
     let flat = Grid::filled(40, 30, 3.0);
     let steps = Grid::from_fn(48, 33, |x, y| ((x / 5 + y / 7) % 4) as f32);
     // The last one takes several increments of work.
@@ -59,7 +59,7 @@ fn every_cell_drains_and_lakes_stand_as_high_as_a_flood() {
 }
 
 #[test]
-fn level_ground_drains_every_way_and_otherwise_each_time() {
+fn flat_ground_drainage_is_random_and_isotropic() {
     let flat = Grid::filled(300, 300, 7.0);
     let found = [1, 2].map(|key| drainage(&flat, Edge::Open, Diagonal::Random(key << 32)));
     assert!(found[0].to != found[1].to);
@@ -71,7 +71,7 @@ fn level_ground_drains_every_way_and_otherwise_each_time() {
 }
 
 #[test]
-fn what_is_found_once_does_not_show_in_what_is_found_next() {
+fn reused_drainage_has_no_stale_state() {
     let (first, second) = (noise(40, 40, 6), noise(40, 40, 7));
     let mut again = drainage(&first, Edge::Open, Diagonal::Plain);
     again.find(&second, Diagonal::Plain);
@@ -80,7 +80,7 @@ fn what_is_found_once_does_not_show_in_what_is_found_next() {
 }
 
 #[test]
-fn donors_are_the_cells_whose_receiver_a_cell_is() {
+fn donors_are_inverse_of_receivers() {
     for edge in EDGES {
         let found = drainage(&noise(33, 21, 8), edge, Diagonal::Random(3));
         for cell in 0..found.len() {
@@ -92,7 +92,7 @@ fn donors_are_the_cells_whose_receiver_a_cell_is() {
 }
 
 #[test]
-fn water_runs_down_a_plane_in_its_direction_whatever_that_is() {
+fn mean_flow_direction_follows_plane_aspect() {
     for degrees in [0.0_f32, 11.0, 22.5, 37.0, 45.0] {
         let (along, down) = (degrees.to_radians().cos(), degrees.to_radians().sin());
         let plane = Grid::from_fn(128, 128, |x, y| 500.0 - along * x as f32 - down * y as f32);
@@ -111,7 +111,7 @@ fn water_runs_down_a_plane_in_its_direction_whatever_that_is() {
 }
 
 #[test]
-fn what_does_not_rise_above_the_sea_is_an_outlet() {
+fn cells_at_or_below_sea_level_are_outlets() {
     let ground = Grid::from_fn(9, 5, |x, _| x as f32);
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         let mut drainage = Drainage::new(Border { width: 9, height: 5, edge });

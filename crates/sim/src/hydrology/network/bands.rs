@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_band_is_as_broad_as_its_stream_is_large_and_the_same_on_both_sides() {
+    fn band_width_scales_with_flow_and_is_symmetric() {
         // A stream down the middle of a map of 64 × 64 cells, with half of the map's water.
         let bands = bands((64, 64), (0..64 * 64).map(|cell| if cell % 64 == 32 { 2048.0 } else { 1.0 }));
         let row = &bands[30 * 64..31 * 64];

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bending_stream_is_one_line_along_its_middle_with_all_its_water() {
+    fn meandering_stream_becomes_single_centreline_reach() {
         let bends = |share: f32| [share * 120.0, 30.0 + 8.0 * (share * 18.0).sin()];
         let (border, maps) = streams([120, 60], Edge::Open, &[(4.0, &bends)]);
         let network = RiverNetwork::from_droplets(&terrain(border), &from(1.0), &maps);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_river_that_divides_has_arms_that_begin_at_one_place_and_share_its_water() {
+    fn bifurcating_river_splits_into_arms_sharing_discharge() {
         let trunk = |share: f32| [share * 50.0, 40.0];
         let (up, down) = (
             |share: f32| [50.0 + share * 50.0, 40.0 - 25.0 * share],
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_goes_round_the_map_ends_and_where_nothing_runs_there_is_none() {
+    fn periodic_stream_terminates_and_dry_map_has_no_reaches() {
         let round = |share: f32| [share * 40.0, 12.0];
         let (border, maps) = streams([40, 24], Edge::Wrap, &[(2.0, &round)]);
         let network = RiverNetwork::from_droplets(&terrain(border), &from(0.5), &maps);

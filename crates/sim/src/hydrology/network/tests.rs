@@ -20,7 +20,7 @@ fn params(from_cells: f32) -> RiverParams {
 }
 
 #[test]
-fn where_two_rivers_meet_a_third_of_a_higher_order_begins_with_the_water_of_both() {
+fn confluence_raises_stream_order_and_sums_discharge() {
     let network = RiverNetwork::from_terrain(&fork(Edge::Open), &params(300.0));
     let [left, right, below] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
     assert_eq!([left.into, right.into, below.into], [Some(2), Some(2), None]);
@@ -45,7 +45,7 @@ fn where_two_rivers_meet_a_third_of_a_higher_order_begins_with_the_water_of_both
 }
 
 #[test]
-fn every_reach_goes_on_where_another_begins_whatever_the_land() {
+fn reaches_connect_downstream_at_every_edge_mode() {
     let noise = generate(&TerrainParams { width: 96, height: 64, ..TerrainParams::default() }, 3);
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         let terrain = Terrain { edge, ..noise.clone() };
@@ -80,7 +80,7 @@ fn every_reach_goes_on_where_another_begins_whatever_the_land() {
 }
 
 #[test]
-fn a_river_begins_at_a_spring_with_its_water() {
+fn spring_starts_river_with_its_discharge() {
     let spring = |rate: f32, ticks| Source { place: [0.5, 0.6], radius: 0.0, rate, ticks };
     let mut terrain = fork(Edge::Open);
     // A temporary spring and a drain make no river.
@@ -96,7 +96,7 @@ fn a_river_begins_at_a_spring_with_its_water() {
 }
 
 #[test]
-fn cells_know_the_middle_and_the_width_of_the_river_beside_them() {
+fn nearest_river_gives_offset_and_width_per_cell() {
     for edge in [Edge::Open, Edge::Wrap] {
         let terrain = fork(edge);
         let network = RiverNetwork::from_terrain(&terrain, &RiverParams { width: 20.0, ..params(300.0) });
@@ -115,7 +115,7 @@ fn cells_know_the_middle_and_the_width_of_the_river_beside_them() {
 }
 
 #[test]
-fn level_dry_and_tiny_maps_have_clear_rivers_or_none() {
+fn flat_dry_and_tiny_maps_yield_valid_river_networks() {
     for (width, height) in [(1, 1), (1, 2), (2, 2), (3, 3), (64, 1)] {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
             let terrain = Terrain::bare(Grid::filled(width, height, 2.0), 5.0, edge);
@@ -137,7 +137,7 @@ fn level_dry_and_tiny_maps_have_clear_rivers_or_none() {
 }
 
 #[test]
-fn rivers_follow_the_droplets_as_soon_as_some_have_run() {
+fn rivers_follow_droplet_streams_once_simulated() {
     let mut terrain = fork(Edge::Open);
     terrain.sources = vec![Source { place: [0.5, 0.6], radius: 0.0, rate: 3.0, ticks: None }];
     let mut run = Simulation::new(terrain, 1);
@@ -157,7 +157,7 @@ fn rivers_follow_the_droplets_as_soon_as_some_have_run() {
 }
 
 #[test]
-fn land_without_outlet_slope_or_rain_has_a_clear_result() {
+fn rivers_are_defined_without_outlet_slope_or_rain() {
     let spring = |place: [f32; 2]| Source { place, radius: 0.0, rate: 5.0, ticks: None };
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         let flat = Terrain::bare(Grid::filled(48, 32, 7.0), 10.0, edge);
@@ -178,7 +178,7 @@ fn land_without_outlet_slope_or_rain_has_a_clear_result() {
 }
 
 #[test]
-fn lakes_that_rivers_run_through_stand_at_their_passes_and_others_are_not_drawn() {
+fn only_lakes_on_rivers_are_drawn_at_spill_level() {
     // A valley dammed by a bar at 30 m, and a pit on its side with hardly any inflow.
     let ground = Grid::from_fn(41, 80, |x, y| {
         let valley = 2.0 * x.abs_diff(20) as f32 + 0.5 * (79 - y) as f32;

@@ -250,7 +250,7 @@ mod tests {
     use super::{super::ground::Spline, *};
 
     #[test]
-    fn decay_is_the_exponential_function() {
+    fn lane_decay_approximates_exponential() {
         for step in 0..500 {
             let x = step as f32 * 0.01;
             assert!((decay(Lanes([x; LANES])).0[0] - (-x).exp()).abs() < 2e-5, "{x}");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_weights_of_a_change_sum_to_one() {
+    fn spline_weights_sum_to_one() {
         for step in 0..100 {
             let part = step as f32 * 0.01;
             let total: f32 = (-1..2).map(|cell| Spline::weight(part - (cell as f32 + 0.5))).sum();

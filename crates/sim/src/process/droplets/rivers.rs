@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[test]
-fn streams_leave_good_land_good_while_they_move_as_much_as_mass_transfer() {
+fn streams_law_preserves_fluvial_morphology() {
     let terrain = fluvial(256, 1);
     let start = TerrainMeasures::of(&terrain);
     let run = |law| {
@@ -49,7 +49,7 @@ fn step(rise: f32, softness: f32, law: DropletLaw) -> (Terrain, Terrain) {
 }
 
 #[test]
-fn a_wall_keeps_its_edge_and_grows_no_rim_and_no_moat() {
+fn cliff_develops_no_rim_or_moat() {
     for law in [DropletLaw::Streams, DropletLaw::MassTransfer] {
         let (before, after) = step(20.0, 0.5, law);
         let (start, ground) = (before.ground(), after.ground());
@@ -64,7 +64,7 @@ fn a_wall_keeps_its_edge_and_grows_no_rim_and_no_moat() {
 }
 
 #[test]
-fn hard_rock_stands_steeper_above_a_stream_than_soft_rock() {
+fn softer_cliff_loses_more_volume_to_streams() {
     let walls = |softness| {
         let (before, after) = step(20.0, softness, DropletLaw::Streams);
         let lost = |x: usize| (8..88).map(|y| before.ground().at(x, y) - after.ground().at(x, y)).sum::<f32>() / 80.0;
@@ -75,7 +75,7 @@ fn hard_rock_stands_steeper_above_a_stream_than_soft_rock() {
 }
 
 #[test]
-fn ground_that_no_droplet_reaches_keeps_its_bits_however_steep_it_is() {
+fn ground_without_droplets_stays_bitwise_unchanged() {
     let ground = Grid::from_fn(96, 96, |x, y| if (x / 3 + y / 5) % 2 == 0 { 60.0 } else { 0.0 });
     let mut terrain = Terrain::bare(ground, 1.0, Edge::Open);
     // It rains only in a corner enclosed by a wall.
@@ -100,7 +100,7 @@ fn mountain(x: f32, y: f32) -> f32 {
 }
 
 #[test]
-fn cropping_or_widening_a_map_leaves_what_happens_in_its_middle_alone() {
+fn erosion_in_map_centre_is_independent_of_map_size() {
     let eroded = |law, side: usize| {
         let middle = side as f32 / 2.0;
         let ground = Grid::from_fn(side, side, |x, y| mountain(x as f32 - middle, y as f32 - middle));
@@ -140,11 +140,11 @@ fn blurred(grid: &Grid) -> Grid {
 }
 
 #[test]
-fn four_times_the_droplets_find_the_same_streams() {
+fn stream_pattern_is_independent_of_droplet_count() {
     let terrain = fluvial(256, 2);
     let streams = |params: Params, ticks| {
         let run = erode(&terrain, &params, ticks, u64::from(params.per_tick));
-        (run.quantity(Quantity::StreamDischarge), eroded_of(&run))
+        (run.quantity(Quantity::StreamDischarge), eroded_volume(&run))
     };
     // Without momentum, and on nearly unchanging ground, all follow the same course. Meanders diverge, as with another seed.
     let still = Params { transfer: 0.0, entrainment: 0.1, ..Params::default() };
@@ -160,21 +160,21 @@ fn four_times_the_droplets_find_the_same_streams() {
     }
 }
 
-fn eroded_of(run: &Simulation) -> f64 {
+fn eroded_volume(run: &Simulation) -> f64 {
     run.ledger.solid.rows[INFO.key].eroded
 }
 
 #[test]
-fn waves_of_streams_erode_as_a_plain_loop_on_land_whose_banks_hold() {
+fn stream_waves_match_scalar_reference_implementation() {
     let terrain = fluvial(256, 3);
-    let waves = eroded_of(&erode(&terrain, &Params::default(), 60, 3)) / terrain.cell_area();
+    let waves = eroded_volume(&erode(&terrain, &Params::default(), 60, 3)) / terrain.cell_area();
     let (mut plain, mut stream) = (scalar::ScalarStreams::new(&terrain), RandomStream::new(3, "plain", 0));
     (0..60).for_each(|_| plain.tick(&terrain, &Params::default(), 1000, &mut stream));
     assert!((waves / plain.eroded - 1.0).abs() <= 0.05, "{waves} and {} m eroded", plain.eroded);
 }
 
 #[test]
-fn discharge_follows_the_land_above() {
+fn stream_discharge_scales_with_contributing_area() {
     // A plane with a central groove collects the water of both sides.
     let ground = Grid::from_fn(128, 64, |x, y| 200.0 - x as f32 + 0.5 * (y as f32 - 32.0).abs());
     let terrain = Terrain::bare(ground, 10.0, Edge::Open);
@@ -192,7 +192,7 @@ fn discharge_follows_the_land_above() {
 }
 
 #[test]
-fn maps_that_wait_catch_up_by_the_bits() {
+fn deferred_map_updates_match_eager_updates_bitwise() {
     // Read after every tick, or only at the end.
     let terrain = fluvial(64, 2);
     let run = |asks: bool| {
@@ -216,7 +216,7 @@ fn maps_that_wait_catch_up_by_the_bits() {
 }
 
 #[test]
-fn a_tick_that_is_copied_or_gets_another_law_between_two_waves_goes_on() {
+fn tick_completes_after_mid_tick_clone_or_law_change() {
     let terrain = fluvial(64, 2);
     let midway = || {
         let mut run = erode(&terrain, &Params { per_tick: 200, ..Params::default() }, 3, 1);
@@ -353,13 +353,13 @@ fn sinuosity(way: &[[f64; 2]]) -> f64 {
 }
 
 /// Returns the parameters of the preset "Meandering river".
-fn meanders() -> Params {
+fn meandering_params() -> Params {
     Params { springs: true, rain_rate: 0.0, sediment_supply: 0.15, length: 20.0, ..Params::default() }
 }
 
 #[test]
-fn a_river_on_a_plain_begins_to_meander() {
-    let mut simulation = erode(&plain(2), &meanders(), 0, 2);
+fn river_on_plain_develops_meanders() {
+    let mut simulation = erode(&plain(2), &meandering_params(), 0, 2);
     let (mut found, mut ways) = (Vec::new(), Vec::new());
     // Until the first large neck cutoff, during which the water has two courses.
     for _ in 0..5 {
@@ -391,7 +391,7 @@ fn a_river_on_a_plain_begins_to_meander() {
 }
 
 #[test]
-fn a_spring_brings_as_much_sediment_as_its_streams_carry_away() {
+fn sediment_supply_at_springs_reduces_incision() {
     let laden = |supply, ticks| {
         let params = Params { springs: true, rain_rate: 0.0, sediment_supply: supply, ..Params::default() };
         let mut run = erode(&plain(1), &params, 0, 1);
@@ -413,7 +413,7 @@ fn a_spring_brings_as_much_sediment_as_its_streams_carry_away() {
 }
 
 #[test]
-fn what_a_spring_brings_follows_the_mask_as_what_is_dug_does() {
+fn masked_entrainment_factor_applies_to_spring_supply() {
     let run = |entrainment: f32, factor: f32, mask: f32| {
         let params = Params { entrainment, springs: true, rain_rate: 0.0, ..Params::default() };
         let mut run = erode(&plain(1), &params, 0, 1);
@@ -429,7 +429,7 @@ fn what_a_spring_brings_follows_the_mask_as_what_is_dug_does() {
 }
 
 #[test]
-fn a_river_with_sediment_goes_on_by_the_bits_when_its_maps_are_stored() {
+fn saving_state_leaves_sediment_river_bitwise_unchanged() {
     let land = TerrainParams { width: 128, height: 64, generator: Generator::FloodPlain, ..TerrainParams::default() };
     let mut terrain = generate(&land, 3);
     terrain.sources = vec![Source { place: [0.1, 0.5], radius: 15.0, rate: 5.0, ticks: None }];

@@ -451,7 +451,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn power_is_the_power() {
+    fn lane_power_matches_powf() {
         for exponent in [0.0, 0.2, 0.45, 1.0] {
             for step in -60..100 {
                 let base = 1.7_f32.powf(0.5 * step as f32);
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn saturation_is_the_error_function() {
+    fn saturation_approximates_error_function() {
         for (x, wanted) in [(0.0, 0.0), (0.2, 0.222_703), (0.5, 0.520_500), (1.0, 0.842_701), (2.0, 0.995_322)] {
             assert!((saturation(Lanes([x; LANES])).0[0] - wanted).abs() < 5e-5, "{x}");
         }

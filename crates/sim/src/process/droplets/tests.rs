@@ -28,7 +28,7 @@ use crate::{
     },
     generate::{TerrainParams, generate},
     params::set,
-    process::contract::{gentle, roughened},
+    process::contract::{gentle, roughness_growth},
     simd::{lanes::Lanes, swarm::BATCH_SIZE},
     simulation::Simulation,
 };
@@ -64,7 +64,7 @@ where
 }
 
 #[test]
-fn ten_published_droplets_in_f64_dig_what_the_reference_dug() {
+fn published_droplets_match_reference_in_f64() {
     let worst = run_reference::<f64>(10)
         .iter()
         .zip(reference("droplet_after10.f32"))
@@ -74,7 +74,7 @@ fn ten_published_droplets_in_f64_dig_what_the_reference_dug() {
 }
 
 #[test]
-fn two_hundred_in_f32_agree_with_the_reference_statistically() {
+fn published_droplets_match_reference_statistics_in_f32() {
     let start: Vec<f64> = reference("droplet_h0.f32").iter().map(|&height| f64::from(height)).collect();
     let theirs: Vec<f64> = reference("droplet_after200.f32").iter().map(|&height| f64::from(height)).collect();
     let ours: Vec<f64> = run_reference::<f32>(200).iter().map(|&height| f64::from(height)).collect();
@@ -144,7 +144,7 @@ fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
 }
 
 #[test]
-fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
+fn panic_in_droplet_law_ends_wave_on_all_threads() {
     for threads in [2, 4] {
         // Droplets of the first rows run concurrently with others.
         for row in [0.0, 110.0] {
@@ -164,7 +164,7 @@ fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
 }
 
 #[test]
-fn published_droplets_that_leap_over_blocks_end_and_are_the_same_on_any_number_of_threads() {
+fn fast_published_droplets_are_thread_count_independent() {
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
         let law = MassTransfer::new(&Params { mode: Mode::Published, ..Params::default() });
@@ -224,7 +224,7 @@ fn above_neighbours(ground: &Grid) -> Vec<f32> {
 }
 
 #[test]
-fn a_wave_of_the_published_law_erodes_as_droplets_one_by_one() {
+fn published_waves_match_sequential_droplets() {
     let params = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..Params::default() };
     let law = MassTransfer::<f32>::new(&params);
     for side in [256, 1024] {
@@ -244,7 +244,7 @@ fn a_wave_of_the_published_law_erodes_as_droplets_one_by_one() {
 }
 
 #[test]
-fn waves_of_the_default_laws_erode_as_droplets_one_by_one() {
+fn corrected_waves_match_sequential_droplets() {
     for (law, side, seeds) in [
         (DropletLaw::Streams, 256, 5..8),
         (DropletLaw::Streams, 1024, 5..6),
@@ -258,7 +258,7 @@ fn waves_of_the_default_laws_erode_as_droplets_one_by_one() {
             let terrain = perlin(side, seed);
             let waves = erode(&terrain, &params, 20, seed);
             together = (together.0 + eroded(&waves), together.1 + pits(&waves.terrain.ground()));
-            let (eroded, ground) = one_by_one(terrain, &params, seed);
+            let (eroded, ground) = erode_sequentially(terrain, &params, seed);
             single = (single.0 + eroded, single.1 + pits(&ground));
         }
         let ratio = together.0 / single.0;
@@ -270,7 +270,7 @@ fn waves_of_the_default_laws_erode_as_droplets_one_by_one() {
 }
 
 /// Lets banks fail. Returns the volume of the slides, in metres times cells.
-fn banks_fail(ground: &mut DropletGround<'_>, droplets: &mut Droplets, params: &Params) -> f64 {
+fn collapse_undercut_banks(ground: &mut DropletGround<'_>, droplets: &mut Droplets, params: &Params) -> f64 {
     let undercut = &mut droplets.undercut;
     undercut.clear(ground.tiling());
     ground.take_undercut(undercut);
@@ -281,7 +281,7 @@ fn banks_fail(ground: &mut DropletGround<'_>, droplets: &mut Droplets, params: &
 }
 
 /// Runs 20 000 droplets of a corrected law one after the other. Returns the erosion, in cubic metres, and the ground.
-fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
+fn erode_sequentially(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
     let (mut eroded, mut stream, side) = (0.0, RandomStream::new(99, "alone", seed), terrain.width() as f32);
     let mut droplets = Droplets::with(params.clone());
     let land = (terrain.cell_area() * terrain.bedrock.len() as f64 / 1000.0) as f32;
@@ -304,7 +304,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
             settling::settle(&mut ground, &outcome.ended, highest);
             // Banks fail as often as between waves.
             if number % wave == 0 || number == 1000 {
-                eroded += banks_fail(&mut ground, &mut droplets, params) * terrain.cell_area();
+                eroded += collapse_undercut_banks(&mut ground, &mut droplets, params) * terrain.cell_area();
                 copies.write_back(&mut terrain);
                 copies.begin(&terrain);
                 ground = DropletGround::new(&terrain, &mut copies, highest);
@@ -316,7 +316,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
 }
 
 #[test]
-fn a_round_hill_erodes_alike_on_all_sides() {
+fn round_hill_erodes_isotropically() {
     for law in LAWS {
         let params = Params { law, ..Params::default() };
         let (mut x, mut y, mut total) = (0.0, 0.0, 0.0);
@@ -340,7 +340,7 @@ fn a_round_hill_erodes_alike_on_all_sides() {
 }
 
 #[test]
-fn turning_the_start_by_a_right_angle_turns_the_statistics() {
+fn droplet_erosion_is_statistically_rotation_invariant() {
     let slopes = |ground: &Grid| {
         let (mut along_x, mut along_y) = (0.0, 0.0);
         for y in 1..ground.height() - 1 {
@@ -364,7 +364,7 @@ fn turning_the_start_by_a_right_angle_turns_the_statistics() {
 }
 
 #[test]
-fn a_finished_map_has_no_more_pits_than_its_start_and_no_new_needles() {
+fn droplet_erosion_adds_no_pits_or_spikes() {
     for law in LAWS {
         let terrain = perlin(256, 7);
         let params = Params { law, ..Params::default() };
@@ -386,7 +386,7 @@ fn a_finished_map_has_no_more_pits_than_its_start_and_no_new_needles() {
 }
 
 #[test]
-fn the_time_step_does_not_change_the_work() {
+fn droplet_erosion_is_independent_of_time_step() {
     let terrain = perlin(256, 4);
     let law = DropletLaw::MassTransfer;
     let gross = |dt: f32| eroded(&erode(&terrain, &Params { dt, law, ..Params::default() }, 10, 1));
@@ -398,7 +398,7 @@ fn the_time_step_does_not_change_the_work() {
 }
 
 #[test]
-fn the_same_rain_erodes_a_finer_grid_of_the_same_map_as_much() {
+fn droplet_erosion_is_independent_of_grid_resolution() {
     for law in LAWS {
         let coarse = perlin(256, 4);
         let fine = Terrain::bare(coarse.bedrock.resample(512, 512), 0.5 * coarse.cell_size, coarse.edge);
@@ -416,7 +416,7 @@ fn the_same_rain_erodes_a_finer_grid_of_the_same_map_as_much() {
 }
 
 #[test]
-fn soft_ground_erodes_more_than_hard_ground_and_sand_before_rock() {
+fn soft_ground_erodes_faster_and_sand_shields_rock() {
     let mut terrain = perlin(64, 1);
     let with_softness = |terrain: &Terrain, softness: f32| {
         let mut terrain = terrain.clone();
@@ -443,7 +443,7 @@ fn begin(terrain: &Terrain, params: &Params, columns: &[[f32; 2]]) -> (Vec<f64>,
 }
 
 #[test]
-fn rain_falls_where_the_map_has_rain() {
+fn droplets_spawn_in_proportion_to_rain_map() {
     let mut terrain = perlin(64, 1);
     terrain.rain = Some(Grid::from_fn(64, 64, |x, _| {
         if x < 16 {
@@ -465,7 +465,7 @@ fn rain_falls_where_the_map_has_rain() {
 }
 
 #[test]
-fn springs_give_droplets_as_they_give_water() {
+fn springs_spawn_droplets_in_proportion_to_discharge() {
     let mut terrain = perlin(64, 1);
     let whole = terrain.cell_area() * 64.0 * 64.0;
     // A spring in column 44 delivers as much as heavy rain on the whole map; a drain in column 12 delivers nothing.
@@ -493,7 +493,7 @@ fn springs_give_droplets_as_they_give_water() {
 }
 
 #[test]
-fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
+fn ended_droplet_is_unaffected_by_bundle_companions() {
     // A bowl in the west traps droplets early; in the east they run far. Companions in the same bundle must not change where the
     // trapped droplets deposit their load.
     let mut terrain = perlin(64, 1);
@@ -522,7 +522,7 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
 }
 
 #[test]
-fn a_wave_that_is_copied_among_its_droplets_goes_on_and_keeps_its_law() {
+fn wave_cloned_midway_continues_and_keeps_its_law() {
     for (mode, law) in [Mode::Corrected, Mode::Published].into_iter().flat_map(|mode| LAWS.map(|law| (mode, law))) {
         let params = Params { mode, law, per_tick: 512, ..Params::default() };
         let mut run = erode(&perlin(256, 3), &params, 1, 5);
@@ -548,7 +548,7 @@ fn a_wave_that_is_copied_among_its_droplets_goes_on_and_keeps_its_law() {
 }
 
 #[test]
-fn watched_droplets_leave_tracks_and_run_as_they_would_unwatched() {
+fn recording_tracks_does_not_affect_droplets() {
     for (mode, law) in [Mode::Corrected, Mode::Published].into_iter().flat_map(|mode| LAWS.map(|law| (mode, law))) {
         let run = |tracks| {
             let params = Params { mode, law, tracks, per_tick: 300, ..Params::default() };
@@ -571,7 +571,7 @@ fn watched_droplets_leave_tracks_and_run_as_they_would_unwatched() {
 }
 
 #[test]
-fn a_droplet_that_is_followed_goes_the_way_of_one_that_rains() {
+fn followed_droplet_matches_simulated_trajectory() {
     for (mode, law) in [Mode::Corrected, Mode::Published].into_iter().flat_map(|mode| LAWS.map(|law| (mode, law))) {
         let params = Params { mode, law, tracks: 1, per_tick: 1, ..Params::default() };
         let land = erode(&perlin(128, 3), &Params { per_tick: 200, ..params.clone() }, 4, 5).terrain;
@@ -616,7 +616,7 @@ fn cliffs(cell_size: f32, edge: Edge) -> [Terrain; 3] {
 }
 
 #[test]
-fn nothing_grows_above_the_highest_ground_however_sheer_it_is() {
+fn droplet_deposits_never_exceed_highest_ground() {
     for law in LAWS {
         for (cell_size, edge) in [(1.0, Edge::Wall), (30.0, Edge::Open), (645.0, Edge::Wrap)] {
             for terrain in cliffs(cell_size, edge) {
@@ -646,7 +646,7 @@ fn nothing_grows_above_the_highest_ground_however_sheer_it_is() {
 }
 
 #[test]
-fn the_published_step_is_cut_to_what_is_stable() {
+fn published_time_step_is_clamped_to_stable_limit() {
     for (dt, deposition_rate, friction) in [(5.0, 0.1, 0.5), (5.0, 0.3, 0.5), (5.0, 0.1, 0.3)] {
         let law = DropletLaw::MassTransfer;
         let params = Params { mode: Mode::Published, law, dt, deposition_rate, friction, ..Params::default() };
@@ -660,7 +660,7 @@ fn the_published_step_is_cut_to_what_is_stable() {
 /// Where droplets erode more than their fall, holes grow without bound: the run may stop, but builds no tower, and a run that
 /// continues holds no NaN.
 #[test]
-fn a_published_law_that_explodes_builds_no_tower_and_lets_nothing_out_that_is_no_number() {
+fn unstable_published_law_yields_no_nan_or_spikes() {
     let start = perlin(128, 1);
     let highest = start.ground().min_max().1;
     for (dt, deposition_rate, density) in [(3.95, 1.0, 1.0), (1.2, 1.0, 0.1), (1.2, 0.5, 1.0), (5.0, 0.1, 0.1)] {
@@ -676,7 +676,7 @@ fn a_published_law_that_explodes_builds_no_tower_and_lets_nothing_out_that_is_no
 }
 
 #[test]
-fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
+fn waves_on_large_maps_are_spatially_grouped() {
     let mut stream = RandomStream::new(3, "waves", 0);
     let mut drops = |side: usize, count: usize| -> Vec<DropletStart> {
         let place =
@@ -714,11 +714,11 @@ fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
 }
 
 #[test]
-fn published_steps_four_times_as_long_as_the_largest_stable_one_are_not_stable() {
+fn published_droplets_are_unstable_above_stability_limit() {
     let terrain = gentle();
     let params = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..Params::default() };
     let droplets = Droplets::with(params);
     let dt = 4.0 * droplets.largest_stable_dt(&terrain);
-    let grown = roughened(Box::new(droplets), &terrain, dt);
+    let grown = roughness_growth(Box::new(droplets), &terrain, dt);
     assert!(grown >= 1.2, "steps of {dt} make it {grown} times as rough");
 }

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_solves_its_system_at_every_length_edge_and_lambda() {
+    fn creep_solver_satisfies_its_tridiagonal_system() {
         for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
             for count in [1, 2, 3, 4, 17] {
                 for lambda in [0.0, 0.14, 30.0, 1e9] {

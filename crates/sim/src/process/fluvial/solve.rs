@@ -259,7 +259,7 @@ mod tests {
     use super::fall_left;
 
     #[test]
-    fn what_is_left_of_a_fall_and_what_is_incision_it_make_the_whole() {
+    fn fall_left_satisfies_implicit_incision_equation() {
         for before in [1e-6, 0.3, 12.0, 5e5] {
             for cut in [1e-9, 0.2, 40.0, 1e12] {
                 for exponent in [0.5, 0.8, 1.0, 1.6, 2.0] {

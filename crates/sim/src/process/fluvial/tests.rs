@@ -57,7 +57,7 @@ fn steepness(run: &Simulation, params: &Params) -> Vec<f64> {
 }
 
 #[test]
-fn at_steady_state_slope_follows_area_heights_follow_chi_and_what_rises_leaves() {
+fn steady_state_matches_slope_area_and_chi_relations() {
     for deposition in [0.0, 1.0] {
         let params = Params { deposition, ..rivers() };
         let mut run = run_process(Fluvial::with(params.clone()), plain(80), 900);
@@ -101,7 +101,7 @@ fn line(count: usize, cell_size: f32, area: impl Fn(f64) -> f64) -> Terrain {
 }
 
 #[test]
-fn a_river_that_gathers_water_by_a_power_of_its_length_has_the_profile_of_the_formula() {
+fn hack_law_river_matches_analytic_steady_profile() {
     let (factor, power, m) = (6.7, 1.7, 0.4);
     let params = Params { deposition: 0.0, ..rivers() };
     let terrain = line(1200, 20.0, |x| factor * x.powf(power));
@@ -119,7 +119,7 @@ fn a_river_that_gathers_water_by_a_power_of_its_length_has_the_profile_of_the_fo
 }
 
 #[test]
-fn the_knickpoint_of_a_lowered_outlet_travels_at_k_times_a_to_the_m() {
+fn knickpoint_celerity_is_k_times_area_to_the_m() {
     let params = Params { deposition: 0.0, years_per_tick: 500.0, ..rivers() };
     let area = 4e6_f64;
     let speed = f64::from(params.erodibility) * area.powf(0.4);
@@ -138,7 +138,7 @@ fn the_knickpoint_of_a_lowered_outlet_travels_at_k_times_a_to_the_m() {
 }
 
 #[test]
-fn the_steady_state_does_not_depend_on_the_length_of_a_tick() {
+fn steady_state_is_independent_of_tick_length() {
     let height = |years: f32, ticks: usize, params: Params, terrain: Terrain| {
         let run = run_process(Fluvial::with(Params { years_per_tick: years, ..params }), terrain, ticks);
         run.terrain.ground()
@@ -163,7 +163,7 @@ fn the_steady_state_does_not_depend_on_the_length_of_a_tick() {
 }
 
 #[test]
-fn the_slope_exponent_shapes_the_steady_slope() {
+fn steady_slope_scales_with_slope_exponent() {
     for exponent in [0.7, 1.5] {
         let params = Params { deposition: 0.0, slope_exponent: exponent, ..rivers() };
         let mut run = run_process(Fluvial::with(params.clone()), line(200, 100.0, |_| 4e6), 3000);
@@ -181,7 +181,7 @@ fn the_slope_exponent_shapes_the_steady_slope() {
 }
 
 #[test]
-fn sand_goes_first_hard_rock_stands_higher_and_rain_cuts_deeper() {
+fn softness_rain_uplift_and_sand_control_incision() {
     let params = || Params { deposition: 0.0, ..Params::default() };
     let halves = |left: f32, right: f32| Grid::from_fn(64, 64, |x, _| if x < 32 { left } else { right });
     let mean = |run: &Simulation, left: bool| {
@@ -208,7 +208,7 @@ fn sand_goes_first_hard_rock_stands_higher_and_rain_cuts_deeper() {
 }
 
 #[test]
-fn lakes_are_filled_by_what_rivers_bring_and_no_higher_than_their_pass() {
+fn rivers_deposit_in_lakes_up_to_spill_point() {
     let bowl = Grid::from_fn(48, 48, |x, y| {
         let far = ((x as f32 - 24.0).powi(2) + (y as f32 - 24.0).powi(2)).sqrt();
         if far < 12.0 { 40.0 + far * far } else { 184.0 - 5.0 * (far - 12.0) }

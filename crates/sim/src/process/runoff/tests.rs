@@ -18,7 +18,7 @@ fn hills(edge: Edge) -> Terrain {
 }
 
 #[test]
-fn it_conserves_water_and_sediment_in_all_its_forms_whichever_way_the_map_is_turned() {
+fn runoff_conserves_volume_and_is_rotation_invariant() {
     for mode in [Mode::Corrected, Mode::Published] {
         for neighbours in [Neighbours::Four, Neighbours::Eight] {
             for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
@@ -52,7 +52,7 @@ fn it_conserves_water_and_sediment_in_all_its_forms_whichever_way_the_map_is_tur
 
 /// The rounding error of thick sand exceeds the change of a tick: what the sand cannot resolve stays in the water.
 #[test]
-fn thick_sand_makes_no_sediment_from_nothing_alone_and_with_thermal_erosion() {
+fn runoff_on_thick_sand_creates_no_sediment() {
     for slumps in [false, true] {
         for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
             for mode in [Mode::Corrected, Mode::Published] {
@@ -76,7 +76,7 @@ fn thick_sand_makes_no_sediment_from_nothing_alone_and_with_thermal_erosion() {
 }
 
 #[test]
-fn a_lake_stays_smooth_and_as_published_becomes_a_checkerboard() {
+fn only_published_runoff_forms_checkerboard_on_lake() {
     let rough = |mode: Mode| {
         let mut terrain = Terrain::bare(Grid::filled(32, 32, 0.0), 1.0, Edge::Wall);
         terrain.water = Grid::from_fn(32, 32, |x, y| 1.0 + 1e-3 * ((x * 7 + y * 11) % 13) as f32 / 13.0);

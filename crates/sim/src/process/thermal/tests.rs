@@ -18,7 +18,7 @@ fn energy(terrain: &Terrain) -> f64 {
 }
 
 #[test]
-fn a_column_of_sand_becomes_a_cone_at_its_angle() {
+fn sand_column_collapses_to_cone_at_angle_of_repose() {
     let mut terrain = Terrain::bare(Grid::filled(129, 129, 0.0), 1.0, Edge::Wall);
     let inside = |x: usize, y: usize| (x as f32 - 64.0).hypot(y as f32 - 64.0) <= 10.0;
     let cells = (0..129 * 129).filter(|index| inside(index % 129, index / 129)).count();
@@ -48,7 +48,7 @@ fn a_column_of_sand_becomes_a_cone_at_its_angle() {
 }
 
 #[test]
-fn a_pit_in_a_plateau_never_rises_above_it_and_energy_never_grows() {
+fn pit_stays_below_plateau_and_energy_never_increases() {
     for mode in [Mode::Corrected, Mode::Published] {
         for rate in [0.15, 3.0] {
             let mut terrain = Terrain::bare(Grid::filled(33, 33, 50.0), 1.0, Edge::Wall);
@@ -68,7 +68,7 @@ fn a_pit_in_a_plateau_never_rises_above_it_and_energy_never_grows() {
 }
 
 #[test]
-fn nothing_moves_below_the_angle_of_repose_and_everything_above_it() {
+fn sand_moves_only_above_angle_of_repose() {
     let slope = |degrees: f32| {
         let tangent = degrees.to_radians().tan();
         let mut terrain = Terrain::bare(Grid::from_fn(40, 40, |x, _| tangent * x as f32), 1.0, Edge::Wall);
@@ -87,7 +87,7 @@ fn steepest(terrain: &Terrain) -> f32 {
 }
 
 #[test]
-fn a_cliff_crumbles_until_sand_and_rock_lie_at_their_angles_whatever_the_rate() {
+fn cliff_relaxes_to_stable_angles_at_any_rate() {
     let cliff = |softness: f32| {
         let mut terrain = Terrain::bare(Grid::from_fn(64, 8, |x, _| if x < 32 { 20.0 } else { 0.0 }), 1.0, Edge::Wall);
         terrain.softness = Grid::filled(64, 8, softness);
@@ -111,7 +111,7 @@ fn a_cliff_crumbles_until_sand_and_rock_lie_at_their_angles_whatever_the_rate() 
 }
 
 #[test]
-fn under_water_sand_rests_flatter() {
+fn submerged_sand_has_lower_angle_of_repose() {
     // A slope of sand, submerged by a lake up to column 20.
     let slope = |degrees: f32| {
         let tangent = degrees.to_radians().tan();
@@ -143,7 +143,7 @@ fn under_water_sand_rests_flatter() {
 }
 
 #[test]
-fn rock_crumbles_in_the_time_that_the_tick_covers() {
+fn thermal_tick_duration_is_resolution_independent() {
     let cliff = |cells: usize| {
         let side = 64.0 / cells as f32;
         let ground = Grid::from_fn(cells, cells, |x, _| if x < cells / 2 { 20.0 } else { 0.0 });

@@ -27,7 +27,7 @@ fn set(simulation: &mut Simulation, name: &str, value: f64) {
 }
 
 #[test]
-fn an_accelerated_bed_is_the_same_bed_sooner() {
+fn accelerated_bed_matches_unaccelerated_bed() {
     let bed_after = |acceleration: f64, ticks: usize| {
         let params = Params { rain_rate: 0.0, evaporation_rate: 0.0, dt: 2.0, ..unaccelerated() };
         // The river forms before its bed starts to change.
@@ -48,7 +48,7 @@ fn an_accelerated_bed_is_the_same_bed_sooner() {
 }
 
 #[test]
-fn solids_are_conserved_while_the_acceleration_changes() {
+fn solids_are_conserved_as_acceleration_changes() {
     let terrain = fluvial(96, 2);
     let mut simulation = run_process(Water::with(Params { rain_rate: 0.002, ..Params::default() }), terrain, 0);
     for acceleration in [1.0, 300.0, 10.0] {
@@ -60,7 +60,7 @@ fn solids_are_conserved_while_the_acceleration_changes() {
 }
 
 #[test]
-fn an_accelerated_bed_at_rest_stays() {
+fn acceleration_leaves_bed_of_still_lake_unchanged() {
     let ground = Grid::from_fn(40, 40, |x, y| 0.02 * ((x as f32 - 19.5).powi(2) + (y as f32 - 19.5).powi(2)));
     let mut terrain = Terrain::bare(ground, 5.0, Edge::Wall);
     terrain.spread_sand(0.5);
@@ -87,7 +87,7 @@ fn sharpness(ground: &Grid, cell_size: f32) -> f32 {
 }
 
 #[test]
-fn default_water_changes_any_land_within_half_a_minute_and_leaves_no_spikes() {
+fn default_water_erodes_visibly_without_spikes() {
     let default = TerrainParams::default();
     let share = default.relief / (default.cell_size * default.width as f32);
     for generator in [Generator::Perlin, Generator::Ridged, Generator::Range] {
@@ -111,7 +111,7 @@ fn default_water_changes_any_land_within_half_a_minute_and_leaves_no_spikes() {
 }
 
 #[test]
-fn default_water_keeps_the_profiles_of_rivers() {
+fn default_water_preserves_river_profiles() {
     let terrain = fluvial(256, 1);
     let start = TerrainMeasures::of(&terrain);
     let land = TerrainMeasures::of(&run_process(Water::default(), terrain, 600).terrain);

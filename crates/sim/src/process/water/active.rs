@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn land_that_is_passed_over_has_the_bits_of_land_that_is_not() {
+    fn skipping_dry_cells_matches_full_computation_bitwise() {
         for (width, edge) in [(330, Edge::Wall), (330, Edge::Open), (330, Edge::Wrap), (321, Edge::Wrap)] {
             // Rain too light to change any depth, but which falls everywhere.
             let run = |rain_rate: f32| {

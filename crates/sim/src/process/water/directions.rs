@@ -37,7 +37,7 @@ fn cone(seed: u64) -> Terrain {
 }
 
 #[test]
-fn rain_wears_the_sides_of_a_cone_alike_in_all_directions() {
+fn rain_erodes_cone_isotropically() {
     // Cells on the sides, by direction from the middle: along rows and columns, along diagonals, and halfway between.
     let mut sums = [(0.0, 0.0); 3];
     for seed in 0..4 {
@@ -67,7 +67,7 @@ fn rain_wears_the_sides_of_a_cone_alike_in_all_directions() {
 }
 
 #[test]
-fn a_delta_carries_no_washboard() {
+fn delta_has_no_grid_scale_ripples() {
     // A river rich in sand enters a lake with a gently sloping floor.
     let (width, height) = (192, 96);
     let ground = |x: usize, y: usize| {

@@ -58,7 +58,7 @@ fn surface(terrain: &Terrain) -> Grid {
 }
 
 #[test]
-fn a_lake_with_islands_stays_at_rest() {
+fn lake_with_islands_stays_at_rest() {
     let terrain = filled(96, 80, bumps, |_, _| 0.5);
     let after = run(terrain.clone(), calm(), 2000);
     let deepest = terrain.water.min_max().1;
@@ -67,7 +67,7 @@ fn a_lake_with_islands_stays_at_rest() {
 }
 
 #[test]
-fn moving_water_keeps_its_volume_and_is_nowhere_negative() {
+fn water_volume_is_conserved_and_nonnegative() {
     let terrain = filled(80, 64, bumps, |x, _| if x < 30.0 { 1.5 } else { 0.1 });
     let before = terrain.water_volume();
     for edge in [Edge::Wall, Edge::Wrap] {
@@ -101,7 +101,7 @@ fn seiche(mode: Mode) -> f64 {
 }
 
 #[test]
-fn a_basin_swings_with_its_true_period_and_as_published_too_fast() {
+fn seiche_period_is_exact_only_in_corrected_mode() {
     let cured = seiche(Mode::Corrected);
     assert!((cured - 1.0).abs() <= 0.01, "{cured}");
     let published = seiche(Mode::Published);
@@ -109,7 +109,7 @@ fn a_basin_swings_with_its_true_period_and_as_published_too_fast() {
 }
 
 #[test]
-fn a_standing_wave_keeps_its_height_whatever_the_step() {
+fn standing_wave_amplitude_is_preserved_at_any_step() {
     let wave = |x: f32| 1.0 + 1e-3 * ((x + 0.5) * std::f32::consts::PI / 64.0).cos();
     let period = 2.0 * 64.0 / 9.81_f32.sqrt();
     let kept: Vec<f32> = [0.04, 0.02, 0.005, 0.0025]
@@ -133,7 +133,7 @@ fn a_standing_wave_keeps_its_height_whatever_the_step() {
 
 /// A sheet of water flows straight down a plane in any direction, at the speed of Manning's equation.
 #[test]
-fn a_sheet_of_water_runs_straight_down_a_plane_in_every_direction() {
+fn sheet_flow_is_isotropic_at_manning_speed() {
     let (slope, roughness, depth) = (0.05_f32, 0.1, 0.2_f32);
     for degrees in [0.0_f32, 10.0, 22.5, 30.0, 45.0, 60.0, 80.0, 90.0] {
         let (sin, cos) = degrees.to_radians().sin_cos();
@@ -152,7 +152,7 @@ fn a_sheet_of_water_runs_straight_down_a_plane_in_every_direction() {
 }
 
 #[test]
-fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
+fn steady_flow_has_manning_depth_at_any_step() {
     let (slope, roughness, rate) = (0.01_f32, 0.05, 0.02);
     let mut depths = Vec::new();
     for dt in [0.04, 0.02, 0.01] {
@@ -179,7 +179,7 @@ fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
 }
 
 #[test]
-fn a_run_that_stops_after_the_flow_shows_the_fluxes_and_has_changed_nothing_else() {
+fn flow_stage_updates_only_fluxes() {
     let terrain = filled(40, 70, bumps, |x, _| if x < 20.0 { 1.5 } else { 0.3 });
     for mode in [Mode::Corrected, Mode::Published] {
         let mut simulation = run(terrain.clone(), Params { mode, ..calm() }, 0);
@@ -205,7 +205,7 @@ fn a_run_that_stops_after_the_flow_shows_the_fluxes_and_has_changed_nothing_else
 }
 
 #[test]
-fn two_vessels_come_level() {
+fn communicating_vessels_equalize() {
     let ground = |x: f32, y: f32| if (14.0..16.0).contains(&x) && !(5.0..7.0).contains(&y) { 5.0 } else { 0.0 };
     let terrain = filled(30, 12, ground, |x, _| if x < 14.0 { 2.0 } else { 0.0 });
     let params = Params { dt: 0.05, roughness: 0.03, ..calm() };
@@ -220,7 +220,7 @@ fn two_vessels_come_level() {
 }
 
 #[test]
-fn a_stirred_bowl_calms_down() {
+fn sloshing_bowl_settles_to_level_surface() {
     let bowl = |x: f32, y: f32| 0.01 * ((x - 24.0) * (x - 24.0) + (y - 24.0) * (y - 24.0));
     let terrain = filled(49, 49, bowl, |x, _| 2.0 + 0.05 * (x - 24.0));
     let after = run(terrain, Params { dt: 0.05, roughness: 0.03, ..calm() }, 20_000);
@@ -237,7 +237,7 @@ fn a_stirred_bowl_calms_down() {
 }
 
 /// Returns the depth at x over t after the break of a dam of depth 1, by Ritter (dry bed) or Stoker (water of depth `low`).
-fn broken_dam(low: f64, speed: f64) -> f64 {
+fn dam_break_depth(low: f64, speed: f64) -> f64 {
     let c = 9.81_f64.sqrt();
     if low == 0.0 {
         return if speed <= -c {
@@ -274,7 +274,7 @@ fn front(water: &[f32], low: f64) -> f64 {
 }
 
 #[test]
-fn a_dam_break_is_near_the_exact_solution_whatever_the_step_and_the_same_both_ways() {
+fn dam_break_matches_analytic_solution_at_any_step() {
     for low in [0.0, 0.2] {
         let level = |x: f32| if x < 100.0 { 1.0 } else { low };
         let terrain = filled(200, 1, |_, _| 0.0, |x, _| level(x));
@@ -288,7 +288,7 @@ fn a_dam_break_is_near_the_exact_solution_whatever_the_step_and_the_same_both_wa
             for seconds in [12.0, 15.0, 20.0] {
                 let water = after(&terrain, seconds, dt);
                 let exact: Vec<f32> = (0..200)
-                    .map(|x| broken_dam(f64::from(low), (x as f64 - 99.5) / f64::from(seconds)) as f32)
+                    .map(|x| dam_break_depth(f64::from(low), (x as f64 - 99.5) / f64::from(seconds)) as f32)
                     .collect();
                 let error = (0..200).map(|x| f64::from((water[x] - exact[x]).abs())).sum::<f64>() / 200.0;
                 assert!(error <= 0.02, "{low} {dt} {seconds}: {error}");
@@ -316,7 +316,7 @@ fn valley(edge: Edge) -> Terrain {
 }
 
 #[test]
-fn water_and_sediment_are_conserved_while_rain_cuts_a_valley() {
+fn water_and_sediment_are_conserved_during_incision() {
     for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
         let simulation = run(valley(edge), table_2(), 3000);
         let (solid, water) = (&simulation.ledger.solid, &simulation.ledger.water);
@@ -340,7 +340,7 @@ fn water_and_sediment_are_conserved_while_rain_cuts_a_valley() {
 
 /// The last digit of deep sand and high rock exceeds what a step moves: sediment that they cannot take up stays in the water.
 #[test]
-fn the_ledger_closes_on_ground_whose_last_digit_is_coarse() {
+fn ledger_balances_despite_coarse_float_precision() {
     for mode in [Mode::Corrected, Mode::Published] {
         for capacity in [Capacity::Tilt, Capacity::Collision] {
             for loose in [false, true] {
@@ -369,7 +369,7 @@ fn the_ledger_closes_on_ground_whose_last_digit_is_coarse() {
 }
 
 #[test]
-fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
+fn advection_preserves_uniform_concentration_and_maxima() {
     let mut terrain = filled(64, 48, bumps, |x, _| if x < 30.0 { 2.0 } else { 1.6 });
     terrain.water.iter_mut().for_each(|depth| *depth *= 0.75);
     terrain.suspended = Grid::from_values(64, 48, terrain.water.iter().map(|depth| depth / 3.0));
@@ -392,7 +392,7 @@ fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
 }
 
 #[test]
-fn a_turned_or_mirrored_start_gives_the_turned_or_mirrored_end() {
+fn water_is_equivariant_under_rotation_and_mirroring() {
     for mode in [Mode::Corrected, Mode::Published] {
         let params = Params { mode, ..unaccelerated() };
         let straight = run(valley(Edge::Open), params.clone(), 300).terrain;
@@ -420,7 +420,7 @@ fn roughness(ground: &Grid, chosen: impl Fn(usize, usize) -> bool) -> f64 {
 }
 
 #[test]
-fn erosion_leaves_no_ripples_and_the_floor_of_a_deep_lake_smooth() {
+fn water_erosion_creates_no_grid_scale_ripples() {
     // A slope under heavy rain.
     let mut slope = filled(96, 96, |x, _| 0.1 * x, |_, _| 0.0);
     slope.edge = Edge::Open;
@@ -443,7 +443,7 @@ fn erosion_leaves_no_ripples_and_the_floor_of_a_deep_lake_smooth() {
 }
 
 #[test]
-fn springs_give_and_drains_take_what_they_say() {
+fn springs_and_drains_match_their_rates() {
     let mut terrain = filled(40, 40, |_, _| 0.0, |_, _| 1.0);
     terrain.sources.push(Source { place: [0.25, 0.5], radius: 3.0, rate: 2.0, ticks: None });
     terrain.sources.push(Source { place: [0.75, 0.5], radius: 0.0, rate: -1.0, ticks: None });
@@ -458,7 +458,7 @@ fn springs_give_and_drains_take_what_they_say() {
 }
 
 #[test]
-fn a_sea_around_the_map_fills_what_lies_below_it() {
+fn sea_floods_ground_below_sea_level() {
     let mut terrain = filled(40, 40, |x, y| 10.0 - 0.1 * (x + y), |_, _| 0.0);
     terrain.edge = Edge::Open;
     for mode in [Mode::Corrected, Mode::Published] {
@@ -473,7 +473,7 @@ fn a_sea_around_the_map_fills_what_lies_below_it() {
 }
 
 /// Sets the fluxes along rows that the process stores.
-fn flow_along_rows(simulation: &mut Simulation, flux: f32) {
+fn set_row_fluxes(simulation: &mut Simulation, flux: f32) {
     let terrain = simulation.terrain.clone();
     for (name, memory) in simulation.slots[0].process.state_values(&terrain) {
         if let (true, StateValue::Cells(cells)) = (name == "flow x", memory) {
@@ -484,7 +484,7 @@ fn flow_along_rows(simulation: &mut Simulation, flux: f32) {
 
 /// Clear water over a flat bed of sand, slowed by friction alone, erodes up to its transport capacity, and the bed sinks evenly.
 #[test]
-fn clear_water_scours_a_flat_bed_of_sand_as_fast_as_its_capacity_says() {
+fn clear_water_scours_sand_bed_to_transport_capacity() {
     let (depth, fast, roughness) = (1.0_f64, 3.0_f64, 0.1_f64);
     let mut terrain = filled(48, 8, |_, _| 0.0, |_, _| depth as f32);
     terrain.edge = Edge::Wrap;
@@ -497,7 +497,7 @@ fn clear_water_scours_a_flat_bed_of_sand_as_fast_as_its_capacity_says() {
         ..unaccelerated()
     };
     let mut simulation = run(terrain, params.clone(), 0);
-    flow_along_rows(&mut simulation, (fast * depth) as f32);
+    set_row_fluxes(&mut simulation, (fast * depth) as f32);
     let (ticks, dt) = (200, 0.02 / 100.0);
     (0..ticks).for_each(|_| simulation.tick());
     // The same with small steps: v' = −g·n²·v², s' = K·(Kc·sin α·v·d − s), where K is Ks during erosion and Kd during deposition.
@@ -517,7 +517,7 @@ fn clear_water_scours_a_flat_bed_of_sand_as_fast_as_its_capacity_says() {
 }
 
 #[test]
-fn water_leaves_good_land_good() {
+fn water_preserves_fluvial_morphology() {
     let terrain = fluvial(256, 1);
     let start = TerrainMeasures::of(&terrain);
     let slump = thermal::Thermal::with(thermal::Params::default());
@@ -535,7 +535,7 @@ fn water_leaves_good_land_good() {
 }
 
 /// Returns `true` if the wet cells connected to a cell reach the border.
-fn wet_from(water: &Grid, first: usize) -> bool {
+fn is_connected_to_border(water: &Grid, first: usize) -> bool {
     let (width, height) = (water.width(), water.height());
     let (mut seen, mut next) = (vec![false; water.len()], vec![first]);
     while let Some(cell) = next.pop() {
@@ -554,7 +554,7 @@ fn wet_from(water: &Grid, first: usize) -> bool {
 
 /// Raises ground that lies below its spill point. Water crosses the faces of cells, not their corners: a cell that drains only across a
 /// corner is a pool.
-fn drain_across_sides(terrain: &mut Terrain) {
+fn fill_depressions_across_faces(terrain: &mut Terrain) {
     let (border, ground) = (Border::of(terrain), &mut terrain.bedrock);
     let outlets: Vec<(usize, f32)> = (0..ground.len())
         .filter(|&cell| border.across_faces(cell).contains(&None))
@@ -571,10 +571,10 @@ fn drain_across_sides(terrain: &mut Terrain) {
 }
 
 #[test]
-fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_speed_takes() {
+fn spring_river_reaches_border_within_travel_time() {
     let mut terrain = fluvial(128, 1);
     let (side, size) = (128, terrain.cell_size);
-    drain_across_sides(&mut terrain);
+    fill_depressions_across_faces(&mut terrain);
     // The highest ground far from the border.
     let inner = (0..side * side).filter(|&cell| {
         let (x, y) = (cell % side, cell / side);
@@ -588,7 +588,7 @@ fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_spe
     let mut arrived = None;
     for tick in 1..=8000 {
         simulation.tick();
-        if tick % 50 == 0 && wet_from(&simulation.terrain.water, spring) {
+        if tick % 50 == 0 && is_connected_to_border(&simulation.terrain.water, spring) {
             arrived = Some(simulation.slots[0].process.counts().seconds);
             break;
         }
@@ -601,7 +601,7 @@ fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_spe
 }
 
 #[test]
-fn steps_four_times_as_long_as_the_largest_stable_one_are_not_stable() {
+fn water_is_unstable_above_stability_limit() {
     for mode in [Mode::Corrected, Mode::Published] {
         let mut terrain = gentle();
         terrain.water.fill(2.0);

@@ -256,7 +256,7 @@ mod tests {
         WindForcing { heading: [cos, sin], speed_up: 3.0, lead: 0.4, blur: 3.0 }
     }
 
-    fn found(ground: Grid, cell_size: f32, edge: Edge, wind: WindForcing) -> Air {
+    fn solve_air(ground: Grid, cell_size: f32, edge: Edge, wind: WindForcing) -> Air {
         let terrain = Terrain::bare(ground.clone(), cell_size, edge);
         let mut air = Air::default();
         air.find(&ground, &terrain, wind, None);
@@ -264,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn the_air_over_low_waves_is_that_of_the_formula_in_any_direction() {
+    fn airflow_over_low_waves_matches_linear_theory() {
         for (degrees, across, down) in [(0.0, 2.0, 0.0), (30.0, 3.0, 1.0), (30.0, 1.0, -2.0), (200.0, -2.0, 5.0)] {
             let [kx, ky] = [across / 64.0, down / 48.0].map(|turns: f32| turns * std::f32::consts::TAU);
             let low = Grid::from_fn(64, 48, |x, y| 0.1 * (kx * x as f32 + ky * y as f32).cos());
             let wind = wind(degrees);
-            let air = found(low, 2.0, Edge::Wrap, wind);
+            let air = solve_air(low, 2.0, Edge::Wrap, wind);
             let [cos, sin] = wind.heading;
             let (along, aside, length) = (kx * cos + ky * sin, ky * cos - kx * sin, kx.hypot(ky));
             let size = 3.0 * 0.1 * (-0.5 * (3.0 * length / 2.0).powi(2)).exp() / (2.0 * length);
@@ -285,17 +285,17 @@ mod tests {
     }
 
     #[test]
-    fn air_is_still_behind_a_cliff_for_about_seven_heights_and_flat_maps_of_any_size_have_a_shear_of_one() {
+    fn shear_vanishes_behind_cliff_and_is_one_on_flat_maps() {
         for (degrees, dx, dy) in [(0.0, 1, 0), (90.0, 0, 1), (180.0, -1, 0), (270.0, 0, -1)] {
             let along = |x: usize, y: usize| (x as isize - 32) * dx + (y as isize - 32) * dy;
             let step = Grid::from_fn(64, 64, |x, y| if (-12..=0).contains(&along(x, y)) { 4.0 } else { 0.0 });
-            let air = found(step, 2.0, Edge::Open, wind(degrees));
+            let air = solve_air(step, 2.0, Edge::Open, wind(degrees));
             let at = |away: isize| air.at((32 + away * dx) as usize, (32 + away * dy) as usize)[0];
             assert!((1..=12).all(|away| at(away) == 0.0) && at(18) > 0.3, "{degrees}: {} {}", at(12), at(18));
         }
         for (width, height) in [(1, 1), (1, 7), (37, 2), (53, 41)] {
             for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
-                let air = found(Grid::filled(width, height, 5.0), 3.0, edge, wind(30.0));
+                let air = solve_air(Grid::filled(width, height, 5.0), 3.0, edge, wind(30.0));
                 let mut cells = (0..width * height).map(|cell| air.at(cell % width, cell / width));
                 assert!(cells.all(|[shear, _]| (shear - 1.0).abs() < 1e-4), "{width} × {height} {edge:?}");
             }
@@ -304,17 +304,17 @@ mod tests {
 
     /// Airflow over ground that has changed by no more than `news` is within the tolerance of the outdated one.
     #[test]
-    fn the_wind_over_ground_without_news_is_found_no_better_again() {
+    fn change_threshold_bounds_shear_error() {
         let hill = |x: usize, y: usize| {
             let (dx, dy) = (x as f32 - 32.0, y as f32 - 32.0);
             8.0 * (-(dx * dx + dy * dy) / 200.0).exp()
         };
         let wind = wind(30.0);
-        let old = found(Grid::from_fn(64, 64, hill), 2.0, Edge::Wrap, wind);
+        let old = solve_air(Grid::from_fn(64, 64, hill), 2.0, Edge::Wrap, wind);
         let (news, mut worst) = (wind.change_threshold(wind.speed_up), 0.0_f32);
         for length in [5.0, 9.0, 17.0] {
             let wave = |x: usize, y: usize| news * (x as f32 / length).sin() * (0.3 + y as f32 / (2.0 * length)).cos();
-            let new = found(Grid::from_fn(64, 64, |x, y| hill(x, y) + wave(x, y)), 2.0, Edge::Wrap, wind);
+            let new = solve_air(Grid::from_fn(64, 64, |x, y| hill(x, y) + wave(x, y)), 2.0, Edge::Wrap, wind);
             let off =
                 (0..64 * 64).map(|cell| (new.at(cell % 64, cell / 64)[0] - old.at(cell % 64, cell / 64)[0]).abs());
             worst = off.fold(worst, f32::max);

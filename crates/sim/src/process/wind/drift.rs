@@ -394,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sand_leaves_from_the_cells_whose_next_cell_is_not_on_the_map() {
+    fn leaving_lists_cells_whose_target_is_off_map() {
         for [right, down] in [[0, 0], [1, 0], [-1, 1], [0, -1], [1, 1]] {
             for (width, height) in [(7, 5), (1, 3), (4, 1), (1, 1)] {
                 let out = |x: usize, y: usize| {

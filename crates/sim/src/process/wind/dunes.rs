@@ -122,7 +122,7 @@ fn steepest(terrain: &Terrain) -> f32 {
     (0..width * height).map(|cell| slope(cell % width, cell / width)).fold(0.0, f32::max)
 }
 
-fn assert_like_nature(barchan: &Barchan, what: &str) {
+fn assert_realistic_barchan(barchan: &Barchan, what: &str) {
     let Barchan { height, width, length, .. } = *barchan;
     assert!((width / (8.6 * height + 8.8) - 1.0).abs() < 0.3, "{what}: {barchan:?}");
     assert!((length / (5.5 * height + 10.8) - 1.0).abs() < 0.3, "{what}: {barchan:?}");
@@ -133,14 +133,14 @@ fn assert_like_nature(barchan: &Barchan, what: &str) {
 }
 
 #[test]
-fn a_barchan_has_the_shape_of_nature_in_a_wind_of_any_direction() {
+fn barchan_shape_is_realistic_in_any_wind_direction() {
     let mut shapes = Vec::new();
     for direction in [0.0_f32, 22.5, 45.0, 250.0] {
         let terrain = heap([96, 96], 2.0, [96.0, 96.0], 30.0, 8.0);
         let run = run_process(Wind::with(wind(direction, 2.0)), terrain, 1200);
         let barchan = measure(&run.terrain, direction);
         println!("{direction}°: {barchan:?}, steepest {}", steepest(&run.terrain));
-        assert_like_nature(&barchan, &format!("{direction}°"));
+        assert_realistic_barchan(&barchan, &format!("{direction}°"));
         assert!(steepest(&run.terrain) < 36.0, "{direction}°: {}", steepest(&run.terrain));
         shapes.push(barchan);
     }
@@ -158,18 +158,18 @@ fn grown(tall: f32, cell_size: f32, ticks: usize) -> Simulation {
 }
 
 #[test]
-fn small_and_large_barchans_are_as_wide_and_long_as_measured() {
+fn barchan_proportions_match_field_data_at_every_size() {
     let heights = [(5.5, 1.0, 1000), (8.0, 2.0, 1200), (12.5, 2.0, 1800)].map(|(tall, cell_size, ticks)| {
         let barchan = measure(&grown(tall, cell_size, ticks).terrain, 0.0);
         println!("{barchan:?}");
-        assert_like_nature(&barchan, &format!("a heap of {tall} m"));
+        assert_realistic_barchan(&barchan, &format!("a heap of {tall} m"));
         barchan.height
     });
     assert!(heights[0] < 6.0 && heights[2] > 10.0, "{heights:?}");
 }
 
 #[test]
-fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
+fn barchan_with_recycled_sand_keeps_its_shape() {
     // In this direction, the losses of its horns re-enter at every place in turn.
     const DIRECTION: f32 = 20.0;
     let terrain = heap([128, 64], 2.0, [60.0, 64.0], 30.0, 8.0);
@@ -189,7 +189,7 @@ fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
         kept("horn", after.horns[side] + after.length, before.horns[side] + before.length);
     }
     assert!((sand(&run) / held - 1.0).abs() < 0.01, "{} m³ of {held} m³", sand(&run));
-    assert_like_nature(&after, "after 6500 ticks");
+    assert_realistic_barchan(&after, "after 6500 ticks");
 }
 
 /// Returns the centre of mass of the sand along columns, on a periodic map, in metres.
@@ -206,7 +206,7 @@ fn centre(terrain: &Terrain) -> f64 {
 
 /// Bagnold: the migration speed of a dune is inversely proportional to its height.
 #[test]
-fn a_dune_half_as_high_wanders_twice_as_fast() {
+fn dune_migration_speed_is_inverse_to_height() {
     const TICKS: usize = 300;
     let points = [6.0, 9.0, 13.0].map(|tall| {
         let mut run = grown(tall, 2.0, 500);
@@ -264,7 +264,7 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
 }
 
 #[test]
-fn the_first_dunes_on_a_flat_sheet_are_as_far_apart_whatever_the_cells() {
+fn initial_dune_wavelength_is_resolution_independent() {
     let (coarse, fine) = (wavelength(64, 4.0), wavelength(128, 2.0));
     assert!((0.8..=1.2).contains(&(fine / coarse)), "{coarse} m and {fine} m");
     // A few saturation lengths, of 4 m here.
@@ -272,7 +272,7 @@ fn the_first_dunes_on_a_flat_sheet_are_as_far_apart_whatever_the_cells() {
 }
 
 #[test]
-fn dunes_on_a_sheet_are_a_tenth_to_a_twentieth_as_high_as_they_are_long() {
+fn transverse_dunes_have_realistic_aspect_ratio() {
     let mut terrain = Terrain::bare(Grid::filled(128, 64, 0.0), 2.0, Edge::Wrap);
     terrain.spread_sand(8.0);
     let run = run_process(Wind::with(wind(0.0, 2.0)), terrain, 5000);
@@ -299,7 +299,7 @@ fn blown_sheet([width, height]: [usize; 2], cell_size: f32, thickness: f32, dire
 }
 
 #[test]
-fn the_first_dunes_show_within_300_ticks_on_a_sheet_of_little_more_than_a_metre() {
+fn thin_sand_sheet_forms_dunes_within_300_ticks() {
     for (cell_size, direction) in [(1.0, 0.0), (2.0, 45.0), (5.0, 0.0), (10.0, 45.0)] {
         let terrain = blown_sheet([96, 64], cell_size, 1.1, direction, 300);
         let (low, high) = terrain.sand.min_max();
@@ -321,7 +321,7 @@ fn furrows(sand: &Grid) -> f64 {
 }
 
 #[test]
-fn one_wind_over_full_cover_leaves_no_furrows_between_dunes() {
+fn unidirectional_wind_leaves_no_furrows_between_dunes() {
     for (cell_size, thickness) in [(1.0, 8.0), (2.0, 8.0), (5.0, 20.0), (10.0, 40.0)] {
         let furrows = furrows(&blown_sheet([96, 96], cell_size, thickness, 0.0, 2000).sand);
         println!("cells of {cell_size} m: {furrows:.2}");
@@ -359,7 +359,7 @@ fn arms(terrain: &Terrain, radius: f32) -> Vec<f32> {
 }
 
 #[test]
-fn winds_from_three_sides_make_a_star_with_three_arms_in_any_direction() {
+fn three_wind_directions_form_star_dune() {
     for turned in [0.0_f32, 17.0, 45.0] {
         let terrain = heap([96, 96], 2.0, [96.0, 96.0], 60.0, 24.0);
         let winds = Params { turning: 1200.0, sides: 3, ..wind(turned, 2.0) };
@@ -386,7 +386,7 @@ fn ridges(sand: &Grid) -> [f32; 2] {
 
 /// Rubin & Hunter 1987: under two winds at a wide angle, dunes align with their mean.
 #[test]
-fn two_winds_from_both_sides_make_ridges_along_their_mean_in_any_direction() {
+fn bimodal_winds_form_ridges_along_their_mean() {
     for turned in [0.0_f32, 30.0, 45.0] {
         let mut terrain = Terrain::bare(Grid::filled(80, 80, 0.0), 2.0, Edge::Wrap);
         terrain.spread_sand(3.0);
@@ -407,7 +407,7 @@ fn two_winds_from_both_sides_make_ridges_along_their_mean_in_any_direction() {
 
 /// The same map and wind, rotated by a quarter turn: the order of sums differs, and so do last digits.
 #[test]
-fn a_turned_map_under_a_turned_wind_is_the_turned_result() {
+fn wind_is_equivariant_under_quarter_turn() {
     let terrain = heap([80, 80], 2.0, [70.0, 84.0], 30.0, 8.0);
     // Without the random numbers, which depend on the position.
     let blown = |terrain: &Terrain, direction: f32| {

@@ -56,7 +56,7 @@ fn worst(ours: &[f64], theirs: &[f64]) -> f64 {
 }
 
 #[test]
-fn published_grains_in_f64_leave_what_the_reference_left() {
+fn published_grains_match_reference_in_f64() {
     for count in [1, 10, 200] {
         let (bedrock, sand) = run_reference::<f64>(count);
         // Half a unit in the last place of the numbers in the files.
@@ -66,7 +66,7 @@ fn published_grains_in_f64_leave_what_the_reference_left() {
 }
 
 #[test]
-fn published_grains_in_f32_stay_near_the_reference() {
+fn published_grains_approximate_reference_in_f32() {
     let start = reference("wind_sand0.f32");
     let theirs = reference("wind_sand_after10.f32");
     let (_, sand) = run_reference::<f32>(10);
@@ -108,7 +108,7 @@ fn pyramid(terrain: &mut Terrain, half: f32, height: f32) {
 }
 
 #[test]
-fn a_small_heap_vanishes_and_a_large_one_stays() {
+fn small_heap_erodes_away_and_large_heap_survives() {
     let height_after = |radius: f32, height: f32| {
         let mut terrain = flat(96, 2.0, Edge::Wrap);
         heap(&mut terrain, [48.0, 48.0], radius, height);
@@ -121,7 +121,7 @@ fn a_small_heap_vanishes_and_a_large_one_stays() {
 }
 
 #[test]
-fn a_flat_sheet_grows_dunes_unaided() {
+fn flat_sand_sheet_forms_dunes() {
     let mut terrain = flat(96, 10.0, Edge::Open);
     terrain.spread_sand(8.0);
     let simulation = blow(terrain, Params { capacity: 4.0, ..Params::default() }, 2500);
@@ -130,7 +130,7 @@ fn a_flat_sheet_grows_dunes_unaided() {
 }
 
 #[test]
-fn nothing_is_lost_with_wrap_or_refeeding_and_an_open_map_loses_what_it_books() {
+fn wind_conserves_sand_and_books_open_border_outflow() {
     for (edge, refeed) in [(Edge::Wrap, false), (Edge::Open, true), (Edge::Open, false), (Edge::Wall, false)] {
         let mut terrain = flat(64, 5.0, edge);
         terrain.spread_sand(2.0);
@@ -159,7 +159,7 @@ const FORMS: [(Mode, WindLaw); 3] = [
 ];
 
 #[test]
-fn published_grains_lose_sand_and_make_none() {
+fn published_grains_lose_but_never_create_sand() {
     for (thickness, law) in LAWS.into_iter().flat_map(|law| [(0.02, law), (2.0, law)]) {
         let mut terrain = flat(64, 5.0, Edge::Open);
         pyramid(&mut terrain, 20.0, 60.0);
@@ -177,7 +177,7 @@ fn published_grains_lose_sand_and_make_none() {
 }
 
 #[test]
-fn grains_change_the_same_wherever_a_tick_is_interrupted() {
+fn grain_result_is_independent_of_interruptions() {
     for law in LAWS {
         let mut terrain = flat(48, 5.0, Edge::Open);
         terrain.spread_sand(2.0);
@@ -199,7 +199,7 @@ fn grains_change_the_same_wherever_a_tick_is_interrupted() {
 }
 
 #[test]
-fn a_pyramid_gathers_sand_in_its_lee_and_is_worn_at_its_edges() {
+fn pyramid_traps_sand_in_lee_and_abrades_at_edges() {
     let mut terrain = flat(96, 2.0, Edge::Wrap);
     pyramid(&mut terrain, 16.0, 26.0);
     terrain.spread_sand(0.5);
@@ -223,7 +223,7 @@ fn a_pyramid_gathers_sand_in_its_lee_and_is_worn_at_its_edges() {
 }
 
 #[test]
-fn turning_the_wind_turns_the_result() {
+fn rotating_wind_rotates_result() {
     let mut terrain = flat(96, 2.0, Edge::Wrap);
     heap(&mut terrain, [48.0, 48.0], 20.0, 7.0);
     let run = |direction: f32| {
@@ -259,7 +259,7 @@ fn lifts(run: &mut Simulation, ticks: usize) -> f64 {
 }
 
 #[test]
-fn sand_that_was_rained_on_blows_again_as_it_dries() {
+fn wet_sand_becomes_mobile_again_as_it_dries() {
     let mut terrain = flat(64, 5.0, Edge::Wrap);
     heap(&mut terrain, [32.0, 32.0], 20.0, 8.0);
     let run = |water: f32| {
@@ -282,7 +282,7 @@ fn sand_that_was_rained_on_blows_again_as_it_dries() {
 }
 
 #[test]
-fn the_wind_blows_over_a_lake_whatever_its_floor_and_the_water_shelters_that() {
+fn wind_ignores_lake_bed_and_lakes_trap_sand() {
     // Half of the map is a lake, level with a beach of sand, with or without hills on its floor.
     let lake = |hills: f32| {
         let mut terrain = flat(64, 5.0, Edge::Wrap);
@@ -319,7 +319,7 @@ fn the_wind_blows_over_a_lake_whatever_its_floor_and_the_water_shelters_that() {
 }
 
 #[test]
-fn wind_water_thermal_erosion_and_droplets_on_one_sand_keep_the_ledger() {
+fn wind_water_thermal_and_droplets_conserve_volume() {
     let params = crate::generate::TerrainParams { width: 128, height: 128, sand: 3.0, ..Default::default() };
     for edge in [Edge::Open, Edge::Wrap] {
         let params = crate::generate::TerrainParams { edge, ..params.clone() };
@@ -350,7 +350,7 @@ fn wind_water_thermal_erosion_and_droplets_on_one_sand_keep_the_ledger() {
 }
 
 #[test]
-fn maps_of_any_size_can_be_blown_over() {
+fn wind_supports_maps_of_any_size() {
     for (width, height) in [(1, 1), (1, 7), (5, 1), (3, 4), (17, 2)] {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
             for (mode, law) in FORMS {
@@ -366,7 +366,7 @@ fn maps_of_any_size_can_be_blown_over() {
 }
 
 #[test]
-fn a_watched_wind_leaves_tracks_and_blows_as_it_would_unwatched() {
+fn recording_tracks_does_not_affect_wind() {
     for (mode, law) in FORMS {
         let mut terrain = flat(48, 5.0, Edge::Wrap);
         terrain.spread_sand(2.0);
@@ -386,7 +386,7 @@ fn a_watched_wind_leaves_tracks_and_blows_as_it_would_unwatched() {
 }
 
 #[test]
-fn a_grain_that_is_followed_goes_with_the_wind_and_the_default_mode_has_none() {
+fn followed_grain_moves_downwind_in_published_mode() {
     let terrain = crate::generate::generate(&crate::generate::TerrainParams::default(), 2);
     for law in LAWS {
         let params = Params { mode: Mode::Published, law, ..Params::default() };
@@ -402,7 +402,7 @@ fn a_grain_that_is_followed_goes_with_the_wind_and_the_default_mode_has_none() {
 }
 
 #[test]
-fn the_law_matters_in_the_published_mode_alone() {
+fn wind_law_applies_only_in_published_mode() {
     let mut terrain = flat(48, 5.0, Edge::Wrap);
     terrain.spread_sand(2.0);
     heap(&mut terrain, [20.0, 20.0], 12.0, 8.0);

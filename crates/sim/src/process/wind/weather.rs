@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_heading_is_cosine_and_sine() {
+    fn heading_matches_cosine_and_sine() {
         for step in -80..80 {
             let degrees = f64::from(step) * 9.7;
             let [cos, sin] = heading(degrees).map(f64::from);
@@ -74,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wind_from_three_sides_turns_by_a_third() {
+    fn three_sided_wind_turns_by_120_degrees() {
         let params = Params { direction: 10.0, turning: 1200.0, sides: 3, ..Params::default() };
         let at = |tick| Weather::of(&params, tick, &mut RandomStream::new(1, "weather", tick)).heading;
         assert_eq!([at(1), at(99), at(101), at(301)], [heading(10.0), heading(10.0), heading(130.0), heading(370.0)]);
     }
 
     #[test]
-    fn the_second_wind_has_its_share_of_ticks_in_spells() {
+    fn second_wind_blows_its_share_in_contiguous_spells() {
         let params = Params { direction: 0.0, second_direction: 90.0, second_share: 0.3, ..Params::default() };
         let second = (1..=1000_u64).filter(|&tick| {
             let weather = Weather::of(&params, tick, &mut RandomStream::new(1, "weather", tick));

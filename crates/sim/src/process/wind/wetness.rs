@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decay_is_the_exponential_function() {
+    fn wetness_decay_approximates_exponential() {
         for step in 0..2000 {
             let x = step as f32 * 0.01;
             assert!((decay(x) - (-x).exp()).abs() < 1e-4, "{x}");

@@ -7,7 +7,7 @@ const EDGES: [Edge; 3] = [Edge::Open, Edge::Wall, Edge::Wrap];
 
 /// Runs a few ticks and checks that all values are finite, that the relief stays within what the critical slope allows, and that the
 /// ledger closes.
-fn try_out(terrain: Terrain, params: Params, what: &str) -> Simulation {
+fn run_and_check(terrain: Terrain, params: Params, what: &str) -> Simulation {
     let far = (terrain.width() + terrain.height()) as f32 * terrain.cell_size;
     let allowed = terrain.ground().min_max().1.max(0.0) + 1.5 * params.critical_slope * far;
     let run = run_process(Fluvial::with(params), terrain, 6);
@@ -22,14 +22,14 @@ fn try_out(terrain: Terrain, params: Params, what: &str) -> Simulation {
 }
 
 #[test]
-fn every_size_and_edge_has_a_clear_result() {
+fn fluvial_supports_every_map_size_and_edge() {
     for (width, height) in [(1, 1), (1, 2), (2, 2), (3, 3), (1, 4096), (4096, 1), (2, 300), (65, 3)] {
         for edge in EDGES {
             let noise = |x: usize, y: usize| ((x * 7 + y * 13) % 11) as f32;
             for ground in [Grid::filled(width, height, 5.0), Grid::from_fn(width, height, noise)] {
                 let what = format!("{width} × {height}, {edge:?}");
                 let before = ground.clone();
-                let run = try_out(Terrain::bare(ground, 30.0, edge), Params::default(), &what);
+                let run = run_and_check(Terrain::bare(ground, 30.0, edge), Params::default(), &what);
                 let outlets = Drainage::of(&run.terrain).outlets().len();
                 let rises = run.ledger.solid.sum(|row| row.inflow) > 0.0;
                 assert_eq!(rises, outlets < width * height, "{what}");
@@ -43,7 +43,7 @@ fn every_size_and_edge_has_a_clear_result() {
 }
 
 #[test]
-fn every_setting_at_its_ends_has_a_clear_result() {
+fn fluvial_is_stable_at_parameter_limits() {
     for edge in EDGES {
         for erodibility in [1e-6, 1e-2] {
             for years_per_tick in [1.0, 1e6] {
@@ -59,7 +59,7 @@ fn every_setting_at_its_ends_has_a_clear_result() {
                             ..Params::default()
                         };
                         let terrain = Terrain { edge, ..plain(33) };
-                        try_out(terrain, params.clone(), &format!("{edge:?} {params:?}"));
+                        run_and_check(terrain, params.clone(), &format!("{edge:?} {params:?}"));
                     }
                 }
             }
@@ -68,7 +68,7 @@ fn every_setting_at_its_ends_has_a_clear_result() {
 }
 
 #[test]
-fn rock_that_nothing_cuts_and_land_without_rain_stand_at_the_critical_slope() {
+fn uneroded_rock_stands_at_critical_slope() {
     for change in [0, 1] {
         let mut terrain = plain(40);
         match change {
@@ -76,7 +76,7 @@ fn rock_that_nothing_cuts_and_land_without_rain_stand_at_the_critical_slope() {
             _ => terrain.rain = Some(Grid::filled(40, 40, 0.0)),
         }
         let params = Params { years_per_tick: 1e5, ..Params::default() };
-        let run = try_out(terrain, params, "nothing is cut");
+        let run = run_and_check(terrain, params, "nothing is cut");
         let (ground, drainage) = (run.terrain.ground(), Drainage::of(&run.terrain));
         let steep = |cell: usize| {
             let fall = drainage.receiver(cell).map_or(0.0, |receiver| ground[cell] - ground[receiver]);
@@ -88,7 +88,7 @@ fn rock_that_nothing_cuts_and_land_without_rain_stand_at_the_critical_slope() {
 }
 
 #[test]
-fn what_the_mask_covers_stays_as_it_is() {
+fn fluvial_leaves_masked_terrain_unchanged() {
     let mut terrain = plain(40);
     terrain.mask = Some(Grid::filled(40, 40, 1.0));
     let mut run = Simulation::of(vec![Box::new(Fluvial::default())], terrain.clone(), 1);
@@ -99,7 +99,7 @@ fn what_the_mask_covers_stays_as_it_is() {
 }
 
 #[test]
-fn the_clock_counts_years_and_the_map_of_areas_is_kept() {
+fn fluvial_clock_counts_years_and_keeps_drainage_area() {
     let mut run = run_process(Fluvial::default(), plain(40), 4);
     assert_eq!(run.years(), Some(10_000.0));
     let areas = run.quantity(crate::core::quantity::Quantity::DrainageArea);

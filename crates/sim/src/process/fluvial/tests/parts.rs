@@ -36,7 +36,7 @@ fn parts(run: &mut Simulation) -> usize {
 }
 
 #[test]
-fn parts_are_as_many_as_the_map_is_large_and_a_tick_of_them_is_a_tick() {
+fn fluvial_tick_in_parts_matches_whole_tick_bitwise() {
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         let terrain = rough(768, 640, edge);
         let mut run = run_process(Fluvial::default(), terrain.clone(), 1);
@@ -49,7 +49,7 @@ fn parts_are_as_many_as_the_map_is_large_and_a_tick_of_them_is_a_tick() {
 }
 
 #[test]
-fn the_number_of_threads_does_not_show_in_a_map_of_many_pieces() {
+fn fluvial_is_thread_count_independent() {
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         for deposition in [0.0, 0.5] {
             let run = |threads: usize| {

@@ -28,7 +28,7 @@ fn relief(terrain: &Terrain) -> f32 {
 }
 
 #[test]
-fn a_grown_range_measures_as_real_at_every_extent() {
+fn grown_range_passes_realism_measures_at_every_extent() {
     for (side, cell_size) in
         [(256, 4.0), (256, 10.0), (256, 30.0), (256, 100.0), (256, 500.0), (512, 2.0), (512, 100.0)]
     {
@@ -45,7 +45,7 @@ fn a_grown_range_measures_as_real_at_every_extent() {
 }
 
 #[test]
-fn a_range_has_the_relief_ruggedness_and_age_that_are_asked_for() {
+fn grown_range_has_requested_relief_ruggedness_and_age() {
     let roughness = |range: &RangeParams| {
         let terrain = grown(&ground(192, 10.0), range, 3).terrain;
         let (found, wanted) =
@@ -65,7 +65,7 @@ fn a_range_has_the_relief_ruggedness_and_age_that_are_asked_for() {
 }
 
 #[test]
-fn a_range_keeps_its_relief_and_its_valleys_while_it_runs_on() {
+fn grown_range_keeps_relief_and_concavity_over_time() {
     let GrownRange { terrain, params, .. } = grown(&ground(192, 30.0), &RangeParams::default(), 4);
     let before = (relief(&terrain), Measures::of(&terrain));
     let run = run_process(Fluvial::with(params), terrain, 100);
@@ -77,7 +77,7 @@ fn a_range_keeps_its_relief_and_its_valleys_while_it_runs_on() {
 }
 
 #[test]
-fn a_turned_map_of_uplift_makes_a_turned_range() {
+fn transposed_uplift_yields_transposed_range() {
     let belt = |x: usize, _: usize| (1.0 - (x as f32 - 64.0).abs() / 50.0).clamp(0.0, 1.0);
     let mut terrains = [ground(128, 60.0), ground(128, 60.0)];
     terrains[0].uplift = Some(Grid::from_fn(128, 128, belt));
@@ -130,7 +130,7 @@ fn apart(side: usize, seed: u64) -> f64 {
 }
 
 #[test]
-fn main_divides_are_the_same_at_twice_the_resolution() {
+fn main_divides_are_resolution_independent() {
     let found = apart(256, 3);
     println!("main divides of 256² and 512² lie {found} of the width apart");
     assert!(found < 0.05, "{found}");
@@ -138,7 +138,7 @@ fn main_divides_are_the_same_at_twice_the_resolution() {
 
 #[test]
 #[ignore = "slow: the same test at 512² and 1024²"]
-fn main_divides_of_large_ranges_are_the_same() {
+fn main_divides_of_large_ranges_are_resolution_independent() {
     for seed in [1, 2] {
         let found = apart(512, seed);
         println!("main divides of 512² and 1024² lie {found} of the width apart");
@@ -147,7 +147,7 @@ fn main_divides_of_large_ranges_are_the_same() {
 }
 
 #[test]
-fn growing_tells_how_far_it_is_and_stops_when_told_to() {
+fn growth_reports_progress_and_can_be_cancelled() {
     let mut shares = Vec::new();
     let mut levels = Vec::new();
     let target = RangeParams::default();
@@ -163,7 +163,7 @@ fn growing_tells_how_far_it_is_and_stops_when_told_to() {
 }
 
 #[test]
-fn a_range_respects_where_land_rises_and_how_soft_it_is() {
+fn grown_range_reflects_uplift_and_softness() {
     let halves = |left: f32, right: f32| Grid::from_fn(160, 160, |x, _| if x < 80 { left } else { right });
     let mut terrain = ground(160, 30.0);
     terrain.softness = halves(0.25, 0.75);
@@ -180,7 +180,7 @@ fn a_range_respects_where_land_rises_and_how_soft_it_is() {
 }
 
 #[test]
-fn a_range_has_the_same_bits_on_any_number_of_threads() {
+fn grown_range_is_thread_count_independent() {
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
         pool.install(|| range(&ground(150, 30.0), 7))
@@ -192,7 +192,7 @@ fn a_range_has_the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
-fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
+fn sea_level_is_base_level_of_emerging_island() {
     let sea = 30.0;
     let mut terrain = ground(96, 60.0);
     terrain.uplift = Some(uplift_map(Uplift::Dome, 96, 96, 1));
@@ -220,7 +220,7 @@ fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
 }
 
 #[test]
-fn a_sea_that_falls_leaves_dry_land_also_in_a_run_that_was_read_back() {
+fn falling_sea_level_exposes_land_even_after_restore() {
     let mut terrain = ground(64, 60.0);
     terrain.uplift = Some(uplift_map(Uplift::Dome, 64, 64, 1));
     let params = |sea_level: f64| Params { sea_level: sea_level as f32, ..Params::default() };

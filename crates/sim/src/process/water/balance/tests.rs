@@ -34,7 +34,7 @@ fn outflow(run: &mut Simulation, ticks: usize) -> f64 {
 }
 
 #[test]
-fn a_plane_under_rain_keeps_its_depths() {
+fn steady_state_on_rainy_plane_has_normal_depth() {
     let (length, slope, rate) = (64, 0.02, 1e-4);
     let ground = Grid::from_fn(length, 24, |x, _| slope * (length - x) as f32 * 10.0);
     let mut run = run(Terrain::bare(ground, 10.0, Edge::Open), rain(rate));
@@ -57,7 +57,7 @@ fn a_plane_under_rain_keeps_its_depths() {
 }
 
 #[test]
-fn a_range_opens_with_its_rivers_in_place() {
+fn range_starts_with_rivers_in_steady_state() {
     let params =
         TerrainParams { generator: Generator::Range, width: 128, height: 128, cell_size: 20.0, ..Default::default() };
     let terrain = generate(&params, 5);
@@ -73,7 +73,7 @@ fn a_range_opens_with_its_rivers_in_place() {
 }
 
 #[test]
-fn as_much_leaves_over_a_border_that_is_not_level() {
+fn steady_outflow_equals_rain_across_uneven_borders() {
     for (generator, seed) in [(Generator::Valley, 5), (Generator::Valley, 6), (Generator::Range, 7)] {
         let params = TerrainParams { generator, width: 128, height: 128, cell_size: 20.0, ..Default::default() };
         let mut run = run(generate(&params, seed), rain(1e-4));
@@ -84,7 +84,7 @@ fn as_much_leaves_over_a_border_that_is_not_level() {
 }
 
 #[test]
-fn discharge_grows_with_the_land_above_and_large_rivers_are_wet_throughout() {
+fn steady_discharge_is_proportional_to_drainage_area() {
     for seed in [5, 11] {
         let terrain = fluvial(160, seed);
         let drainage = Drainage::of(&terrain);
@@ -139,7 +139,7 @@ fn discharge_grows_with_the_land_above_and_large_rivers_are_wet_throughout() {
 }
 
 #[test]
-fn lakes_stand_at_their_passes_and_what_evaporates_does_not_run_on() {
+fn steady_lakes_spill_unless_evaporation_balances_inflow() {
     // A bowl in a plateau that falls off to the borders; its spill point is at 51 m, behind a notch.
     let ground = Grid::from_fn(41, 41, |x, y| {
         let far = x.abs_diff(20).max(y.abs_diff(20)) as f32;
@@ -167,7 +167,7 @@ fn lakes_stand_at_their_passes_and_what_evaporates_does_not_run_on() {
 }
 
 #[test]
-fn what_cannot_be_in_balance_is_said() {
+fn unsolvable_steady_states_return_errors() {
     let ground = Grid::from_fn(16, 16, |x, _| x as f32);
     let terrain = Terrain::bare(ground.clone(), 1.0, Edge::Wall);
     let walled = run(terrain.clone(), rain(1e-4));
@@ -183,7 +183,7 @@ fn what_cannot_be_in_balance_is_said() {
 }
 
 #[test]
-fn a_map_that_goes_round_and_one_of_a_cell_can_be_filled() {
+fn steady_state_supports_periodic_and_tiny_maps() {
     let drain = Source { place: [0.0, 0.0], radius: 0.0, rate: -10.0, ticks: None };
     let ground = Grid::from_fn(24, 16, |x, y| (x.min(24 - x) + y.min(16 - y)) as f32);
     let terrain = Terrain { sources: vec![drain], ..Terrain::bare(ground, 4.0, Edge::Wrap) };
