@@ -1,6 +1,6 @@
 //! Window with keyboard shortcuts and mouse controls.
 
-use bevy::prelude::{App, InMut, Res};
+use bevy::prelude::{App, InMut, Local, Res};
 use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use crate::shell::{
@@ -41,10 +41,20 @@ fn reference_command(table: &mut MenuSection) {
         .set_aliases("manual documentation equations glossary parameters");
 }
 
-fn pane_ui(InMut(window): InMut<FloatingWindowUi>, table: Res<CommandTable>) -> Vec<AppCommand> {
+fn pane_ui(
+    InMut(window): InMut<FloatingWindowUi>,
+    table: Res<CommandTable>,
+    mut sought: Local<String>,
+) -> Vec<AppCommand> {
+    if window.just_opened {
+        sought.clear();
+    }
     centred_dialog(&window.context, "Keyboard and mouse").open(&mut window.is_open).show(&window.context, |ui| {
         access::focus_first_field(ui);
-        help_ui(ui, &table);
+        let field = egui::TextEdit::singleline(&mut *sought).hint_text("Search").desired_width(f32::INFINITY);
+        let field = ui.add(field);
+        access::name(&field, "Search keyboard and mouse");
+        help_ui(ui, &table, &sought.to_lowercase());
     });
     Vec::new()
 }
@@ -63,31 +73,34 @@ const MOUSE: [(&str, &str); 11] = [
     ("Tab to the viewport", "Move a marker with the arrows (Shift: finely); Space clicks or paints"),
 ];
 
-fn help_ui(ui: &mut Ui, table: &CommandTable) {
-    egui::ScrollArea::vertical().show(ui, |ui| {
+/// Draws the mouse controls and shortcuts that contain all words of the lower-case text `sought`.
+fn help_ui(ui: &mut Ui, table: &CommandTable, sought: &str) {
+    let mouse = MOUSE.map(|(control, about)| [control.to_owned(), String::new(), about.to_owned()]);
+    let entries = MENUS.iter().flat_map(|menu| table.entries().filter(move |entry| entry.menu == *menu));
+    let keys = entries
+        .filter(|entry| !entry.shortcuts.is_empty())
+        .map(|entry| [format_shortcuts(ui.ctx(), entry), entry.title.clone(), entry.about.clone()]);
+    let is_sought = |row: &[String; 3]| {
+        let text = row.join(" ").to_lowercase();
+        sought.split_whitespace().all(|word| text.contains(word))
+    };
+    let rows: Vec<[String; 3]> = mouse.into_iter().chain(keys).filter(is_sought).collect();
+    egui::ScrollArea::vertical().auto_shrink([true, false]).show(ui, |ui| {
         // Long sentences wrap, so that the window fits on a small screen.
         let widest = 0.3 * ui.ctx().content_rect().width();
         egui::Grid::new("keys").num_columns(3).spacing([18.0, 4.0]).show(ui, |ui| {
-            let about = |ui: &mut Ui, text: &str| {
+            for [keys, title, about] in &rows {
+                ui.label(RichText::new(keys).strong());
+                ui.label(title);
                 ui.vertical(|ui| {
                     ui.set_width(widest);
-                    ui.label(RichText::new(text).weak());
+                    ui.label(RichText::new(about).weak());
                 });
-            };
-            for menu in MENUS {
-                for entry in table.entries().filter(|entry| entry.menu == menu && !entry.shortcuts.is_empty()) {
-                    ui.label(RichText::new(format_shortcuts(ui.ctx(), entry)).strong());
-                    ui.label(&entry.title);
-                    about(ui, &entry.about);
-                    ui.end_row();
-                }
-            }
-            for (what, does) in MOUSE {
-                ui.label(RichText::new(what).strong());
-                ui.label("");
-                about(ui, does);
                 ui.end_row();
             }
         });
+        if rows.is_empty() {
+            ui.label(RichText::new("No matching key or mouse control.").weak());
+        }
     });
 }

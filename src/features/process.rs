@@ -1,6 +1,6 @@
 //! Process panels: enabled state, progress, limiter counts and parameters.
 
-use crate::shell::style::grouped;
+use crate::shell::style::{grouped, rounded_count};
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_header::CollapsingState};
 
@@ -145,7 +145,7 @@ fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
     let applied: Vec<String> = limiters
         .iter()
         .filter(|(_, count)| count.last > 0)
-        .map(|(limiter, count)| format!("{} {}×", limiter.name, grouped(count.last)))
+        .map(|(limiter, count)| format!("{} {}×", limiter.name, rounded_count(count.last)))
         .collect();
     if applied.is_empty() {
         return;
@@ -153,7 +153,7 @@ fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
     let about: Vec<String> = limiters
         .iter()
         .map(|(limiter, count)| {
-            format!("{}: {} Total: {}×.", params::title(limiter.name), limiter.about, grouped(count.all))
+            format!("{}: {} Total: {}×.", params::title(limiter.name), limiter.about, rounded_count(count.all))
         })
         .collect();
     let about = format!(

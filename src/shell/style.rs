@@ -241,6 +241,15 @@ pub fn grouped(number: u64) -> String {
     groups.join("\u{a0}")
 }
 
+/// Formats a count for reading at a glance, e.g. 3 421, 16 thousand or 158 million.
+pub fn rounded_count(count: u64) -> String {
+    match count {
+        0..10_000 => grouped(count),
+        10_000..1_000_000 => format!("{}\u{a0}thousand", (count + 500) / 1000),
+        _ => format!("{}\u{a0}million", grouped((count + 500_000) / 1_000_000)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -249,6 +258,12 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn large_counts_are_rounded() {
+        let texts = [3421, 15_600, 158_258_837].map(rounded_count);
+        assert_eq!(texts, ["3\u{a0}421", "16\u{a0}thousand", "158\u{a0}million"]);
+    }
 
     #[test]
     fn colours_are_defined_only_in_style_module() {

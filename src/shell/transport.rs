@@ -3,7 +3,7 @@
 use super::{
     commands::CommandTable,
     number::NumberField,
-    style::{ACCENT, ERROR, duration, grouped},
+    style::{ACCENT, ERROR, duration, rounded_count},
 };
 use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, RichText, Ui};
@@ -155,7 +155,7 @@ pub fn status_ui(
         moved_text(units, moved, share),
     ]);
     if limited > 0 {
-        parts.push(format!("limiters applied {}×", grouped(limited)));
+        parts.push(format!("limiters applied {}×", rounded_count(limited)));
     }
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;

@@ -161,9 +161,13 @@ pub(super) fn run_due_stage(
     if !simulations.halted && lessons.ends_at(&simulations) {
         quiet.playing = false;
     }
-    // In the Learn workspace, the overlay shows the cells that the stage changed.
+    // In the Learn workspace, the overlay shows the cells that the stage changed, and arrows its flow.
     if *workspace == Workspace::Learn && overlay.shown.is_none() {
         overlay.show(Some(Quantity::StageChange));
         overlay.by_stages = true;
+    }
+    let staged = simulations.selected().simulation.stage_changes();
+    if overlay.by_stages && staged.is_some_and(|staged| staged.layers.iter().any(|change| change.unit == "m/s")) {
+        overlay.arrows = true;
     }
 }

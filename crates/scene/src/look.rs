@@ -162,13 +162,13 @@ pub struct Look {
     pub vegetation: f32,
     /// Tree cover of vegetated ground. Forest grows on concave slopes and along streams rather than on crests, and never in
     /// water or on rock, snow, sand and eroded ground. 0 is open land.
-    #[reflect(@knob(0.0..=1.0).title("Forest").source("this work").only("color_by=steepness"))]
+    #[reflect(@knob(0.0..=1.0).title("Forest").source("this work").only("color_by=steepness").main())]
     pub woods: f32,
     /// Strength of sand glitter towards a low sun. Requires Detail above 0.
     #[reflect(@knob(0.0..=1.0).title("Sand glitter").source("this work"))]
     pub glitter: f32,
     /// Elevation above which snow lies. It extends lower on shaded slopes and slides off steep ones. The maximum disables snow.
-    #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("this work"))]
+    #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("this work").main())]
     pub snow_line: f32,
     /// Contour interval; every fifth line is an index contour, drawn thicker. 0 disables contours.
     #[reflect(@knob(0.0..=500.0).unit("m").source("this work"))]
@@ -233,7 +233,7 @@ pub struct Look {
     #[reflect(@knob(0.0..=1.0).title("Ambient occlusion").source("this work"))]
     pub occlusion: f32,
     /// Density of the haze: the fraction of light lost over slightly more than the width of the map. 0 is clear air.
-    #[reflect(@knob(0.0..=1.0).title("Haze").source(D1))]
+    #[reflect(@knob(0.0..=1.0).title("Haze").source(D1).main())]
     pub fog: f32,
     /// Turbidity of the sky. 0 is deep blue mountain air; high values are pale, and warm around a low sun.
     #[reflect(@knob(0.0..=1.0).source("this work"))]

@@ -12,13 +12,14 @@ use egui_phosphor::regular as icon;
 use crate::shell::{
     access,
     commands::{AddCommands, MenuSection},
-    number::{NumberField, units},
+    number::{NumberField, Rounded, units},
     panel::{AddPanel, SidebarPanel},
     style,
 };
 use crate::world::{
     AppCommand, FileCommand, LessonState, Overlay, OverlayCommand, Quiz, QuizCommand, Restarts, SimulationCommand,
-    Simulations, Transport, Workspace, amount::volume,
+    Simulations, Transport, Workspace,
+    amount::{display_unit, volume},
 };
 use thalweg_scene::{io::lesson, model::origin::Options};
 use thalweg_sim::{core::quantity::Quantity, params, simulation::stage_changes::StageChanges};
@@ -136,13 +137,18 @@ fn slow_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Option<AppCommand> {
 fn staged_ui(ui: &mut Ui, staged: &StageChanges) {
     let (process, stage) = staged.stage;
     ui.label(RichText::new(format!("Changes by {process}, {}", params::title(stage))).strong());
-    let text = match staged.layer {
-        Some(layer) => format!("The {layer}, in {} cells.", grouped(staged.cells as u64)),
-        None => "No layer: this stage only prepares the next one.".to_owned(),
-    };
-    ui.label(text);
+    if staged.layers.is_empty() {
+        ui.label("Nothing: this stage only prepares the next one.");
+    }
     let units = units(ui);
     egui::Grid::new("staged").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        for change in &staged.layers {
+            let (unit, times) = display_unit(units, change.unit);
+            let [least, most] = [change.range.0, change.range.1].map(|end| times * f64::from(end) + 0.0);
+            let range = format!("{} to {} {unit}", Rounded(least), Rounded(most));
+            let help = format!("Largest decrease and increase, in {} changed cells.", grouped(change.cells as u64));
+            style::value_row(ui, &params::title(&change.layer.replace(' ', "_")), range, &help);
+        }
         for (title, rows) in ["Solids", "Water"].iter().zip(&staged.booked) {
             for (name, change) in rows {
                 style::value_row(ui, &format!("{title}: {name}"), volume(units, *change), "Recorded by this stage.");

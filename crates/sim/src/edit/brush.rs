@@ -321,7 +321,7 @@ pub struct Brush {
     #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(THIS_WORK).only("lock=true"))]
     pub level: f32,
     /// Symmetry: parts of the map to which each stroke is copied.
-    #[reflect(@choice().source(THIS_WORK))]
+    #[reflect(@choice().source(THIS_WORK).main())]
     pub symmetry: Symmetry,
     /// Parameters that follow the pressure of a pen, where the system reports it. A mouse always has full pressure.
     #[reflect(@choice().source(THIS_WORK))]

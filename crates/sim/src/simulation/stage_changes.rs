@@ -4,7 +4,7 @@ use super::Simulation;
 use crate::core::{
     grid::Grid,
     ledger::{Account, Ledger, LedgerRow},
-    terrain::Terrain,
+    quantity::Quantity,
 };
 
 /// A volume in a row of the ledger.
@@ -21,19 +21,34 @@ const COLUMNS: [(&str, LedgerVolume); 7] = [
     ("in transit", |row| row.carried),
 ];
 
-/// A layer shown to the user: its name and its values.
-type ShownLayer = (&'static str, fn(&Terrain) -> Grid);
+/// A layer or quantity shown to the user: name, unit and values.
+type ShownLayer = (&'static str, &'static str, fn(&Simulation) -> Grid);
 
-const SEEN: [ShownLayer; 3] = [
-    ("ground", Terrain::ground),
-    ("water", |terrain| terrain.water.clone()),
-    ("suspended sediment", |terrain| terrain.suspended.clone()),
+/// The flow speed is the last, as only the layers in metres can be shown as a change.
+const SHOWN: [ShownLayer; 4] = [
+    ("ground", "m", |simulation| simulation.terrain.ground()),
+    ("water depth", "m", |simulation| simulation.terrain.water.clone()),
+    ("suspended sediment", "m", |simulation| simulation.terrain.suspended.clone()),
+    ("flow speed", "m/s", |simulation| simulation.quantity(Quantity::Speed)),
 ];
 
 /// State before a stage.
 pub(crate) struct StageSnapshot {
-    layers: [Grid; SEEN.len()],
+    layers: [Grid; SHOWN.len()],
     ledger: Ledger,
+}
+
+/// Change of a layer by a stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerChange {
+    /// Name of the layer.
+    pub layer: &'static str,
+    /// Unit of the layer.
+    pub unit: &'static str,
+    /// Number of changed cells.
+    pub cells: usize,
+    /// Largest decrease (at most 0) and largest increase, in its unit.
+    pub range: (f32, f32),
 }
 
 /// Changes made by a stage.
@@ -41,47 +56,52 @@ pub(crate) struct StageSnapshot {
 pub struct StageChanges {
     /// Title of the process and name of the stage.
     pub stage: (&'static str, &'static str),
-    /// Name of the changed layer: the first changed one of ground, water and sediment.
-    pub layer: Option<&'static str>,
-    /// Change of that layer in each cell, in metres.
+    /// Changed layers.
+    pub layers: Vec<LayerChange>,
+    /// Change of the first changed layer that is measured in metres, in each cell; 0 if there is none.
     pub change: Grid,
-    /// Number of changed cells.
-    pub cells: usize,
     /// Ledger entries of the stage, for solids and for water: name and volume in cubic metres.
     pub booked: [Vec<(&'static str, f64)>; 2],
 }
 
 impl StageSnapshot {
     pub(crate) fn of(simulation: &Simulation) -> Self {
-        Self { layers: SEEN.map(|(_, layer)| layer(&simulation.terrain)), ledger: simulation.ledger.clone() }
+        Self { layers: SHOWN.map(|(.., layer)| layer(simulation)), ledger: simulation.ledger.clone() }
     }
 
     /// Returns the changes since.
     pub(crate) fn since(self, simulation: &Simulation, stage: (&'static str, &'static str)) -> StageChanges {
-        let changes = SEEN.iter().zip(&self.layers).map(|((name, layer), before)| {
-            let now = layer(&simulation.terrain);
-            let cells = now.iter().zip(before.iter()).map(|(now, before)| now - before);
-            let change = Grid::from_values(now.width(), now.height(), cells);
-            (*name, change.iter().filter(|change| **change != 0.0).count(), change)
-        });
-        let found = changes.into_iter().find(|(_, cells, _)| *cells > 0);
         let (width, height) = (self.layers[0].width(), self.layers[0].height());
-        let nothing = || (None, 0, Grid::filled(width, height, 0.0));
-        let (layer, cells, change) = found.map_or_else(nothing, |(name, cells, change)| (Some(name), cells, change));
+        let (mut layers, mut shown) = (Vec::new(), None);
+        for ((layer, unit, values), before) in SHOWN.iter().zip(&self.layers) {
+            let now = values(simulation);
+            let change =
+                Grid::from_values(width, height, now.iter().zip(before.iter()).map(|(now, before)| now - before));
+            let cells = change.iter().filter(|change| **change != 0.0).count();
+            if cells == 0 {
+                continue;
+            }
+            let (least, most) = change.min_max();
+            layers.push(LayerChange { layer, unit, cells, range: (least.min(0.0), most.max(0.0)) });
+            if *unit == "m" {
+                shown.get_or_insert(change);
+            }
+        }
         let booked = |now: &Account, before: &Account| {
             let columns = COLUMNS.iter().map(|(name, column)| (*name, now.sum(column) - before.sum(column)));
             columns.filter(|(_, volume)| *volume != 0.0).collect()
         };
         let (now, before) = (&simulation.ledger, &self.ledger);
         let booked = [booked(&now.solid, &before.solid), booked(&now.water, &before.water)];
-        StageChanges { stage, layer, change, cells, booked }
+        let change = shown.unwrap_or_else(|| Grid::filled(width, height, 0.0));
+        StageChanges { stage, layers, change, booked }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{quantity::Quantity, terrain::Edge};
+    use crate::core::terrain::{Edge, Terrain};
 
     #[test]
     fn stage_changes_sum_to_whole_tick() {
@@ -97,6 +117,7 @@ mod tests {
         );
         let (before, ledger) = (run.terrain.ground(), run.ledger.clone());
         let (mut stages, mut ground, mut rained, mut slid) = (Vec::new(), Grid::filled(32, 32, 0.0), 0.0, 0.0);
+        let mut flows = false;
         while let Some(stage) = run.stage() {
             let staged = run.stage_changes().expect("a stage has just run");
             assert_eq!(staged.stage, stage);
@@ -104,7 +125,8 @@ mod tests {
                 |of: usize, name: &str| staged.booked[of].iter().find(|(own, _)| *own == name).map_or(0.0, |row| row.1);
             rained += volume(1, "inflow");
             slid += volume(0, "deposited");
-            if staged.layer == Some("ground") {
+            flows |= staged.layers.iter().any(|change| change.layer == "flow speed" && change.range.1 > 0.0);
+            if staged.layers.first().is_some_and(|change| change.layer == "ground") {
                 ground.iter_mut().zip(staged.change.iter()).for_each(|(sum, change)| *sum += change);
                 assert!(run.quantity(Quantity::StageChange) == staged.change);
             }
@@ -113,6 +135,7 @@ mod tests {
                 break;
             }
         }
+        assert!(flows, "no stage of the water changes its flow");
         assert!(stages.len() >= 3 && rained > 0.0 && slid > 0.0, "{stages:?}: {rained}, {slid}");
         let all = run.ledger.water.sum(|row| row.inflow) - ledger.water.sum(|row| row.inflow);
         assert!((rained / all - 1.0).abs() < 1e-9, "{rained} of {all}");

@@ -85,7 +85,7 @@ pub struct Params {
     #[reflect(@choice().title("Start filled").source("this work; Manning"))]
     pub filled: bool,
     /// Level of the sea around a map with open edges. Low values leave the map without a sea; high values flood it.
-    #[reflect(@knob(-1000.0..=9000.0).unit("m").source("this work").indirect())]
+    #[reflect(@knob(-1000.0..=9000.0).unit("m").source("this work").indirect().main())]
     pub sea_level: f32,
 }
 
