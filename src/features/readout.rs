@@ -12,7 +12,7 @@ use crate::world::{
     AppCommand, Overlay, PointedPosition, Preferences, Simulations, Workspace,
     amount::{display_unit, length},
 };
-use thalweg_scene::settings::UnitSystem;
+use thalweg_scene::{model::origin::Georeference, settings::UnitSystem};
 use thalweg_sim::core::{analysis::slope_at, quantity::ColorScale, terrain::Terrain};
 
 /// Minimum thickness of sand and water in the readout, in metres.
@@ -36,7 +36,8 @@ fn readout_ui(
     let terrain = &simulations.selected().simulation.terrain;
     let (x, y) = terrain.bedrock.cell_at(place);
     let units = preferences.settings.units;
-    let mut text = text(units, terrain, x, y);
+    let geo = simulations.selected().heightmap.as_ref().and_then(|map| map.geo.as_ref());
+    let mut text = format!("{} · {}", place_text(units, terrain, geo, place), text(units, terrain, x, y));
     if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(simulations.selected_index()))
         && quantity.scale() != ColorScale::Classes
         && (values.width(), values.height()) == (terrain.width(), terrain.height())
@@ -57,6 +58,21 @@ fn readout_ui(
     Vec::new()
 }
 
+/// Formats a place, given as fractions of the map's sides: its coordinates in the reference system of the map; without one, its distances
+/// from the western and the northern edge.
+fn place_text(units: UnitSystem, terrain: &Terrain, geo: Option<&Georeference>, [x, y]: [f32; 2]) -> String {
+    let [x, y] = [f64::from(x), f64::from(y)];
+    if let Some(geo) = geo {
+        let [east, north] = [geo.west + x * geo.width, geo.north - y * geo.height];
+        // Degrees need more decimals than metres.
+        let decimals = if geo.width.max(geo.height) < 10.0 { 5 } else { 0 };
+        return format!("x {east:.decimals$}, y {north:.decimals$}");
+    }
+    let side = |cells: usize| cells as f64 * f64::from(terrain.cell_size);
+    let [east, south] = [x * side(terrain.width()), y * side(terrain.height())];
+    format!("x {}, y {}", length(units, east, 0), length(units, south, 0))
+}
+
 /// Formats height, slope, sand, water and softness of a cell.
 fn text(units: UnitSystem, terrain: &Terrain, x: usize, y: usize) -> String {
     let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
@@ -75,6 +91,7 @@ fn text(units: UnitSystem, terrain: &Terrain, x: usize, y: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_scene::model::origin::Crs;
     use thalweg_sim::core::{grid::Grid, terrain::Edge};
 
     #[test]
@@ -93,5 +110,9 @@ mod tests {
                 && !text(UnitSystem::Feet, &terrain, x, y).contains(" m ")
         );
         assert_eq!(terrain.bedrock.cell_at([1.0, 1.0]), (7, 3));
+        assert_eq!(place_text(UnitSystem::Metric, &terrain, None, [0.5, 0.75]), "x 4 m, y 3 m");
+        let (west, north, width, height, crs) = (5e5, 6e6, 800.0, 400.0, Crs::default());
+        let geo = Georeference { west, north, width, height, crs };
+        assert_eq!(place_text(UnitSystem::Feet, &terrain, Some(&geo), [0.5, 0.25]), "x 500400, y 5999900");
     }
 }

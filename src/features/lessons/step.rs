@@ -210,6 +210,8 @@ fn task_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt, task: 
     asked
 }
 
+const NUMBER_HELP: &str = "Enter a number, such as 12500, 12.5, 98 % or 3/4.";
+
 /// Draws a number field with a button. Returns the number when it is confirmed.
 fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, button: &str) -> Option<f64> {
     let id = ui.make_persistent_id((lesson, key));
@@ -226,27 +228,51 @@ fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, 
             ui.label(unit);
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        let number = parse_number(&text);
-        let help = "Enter a number, such as 12500 or 12.5.";
-        let button = ui.add_enabled(number.is_some(), egui::Button::new(button)).on_disabled_hover_text(help);
+        let number = parse_number(&text, unit);
+        let button = ui.add_enabled(number.is_some(), egui::Button::new(button)).on_disabled_hover_text(NUMBER_HELP);
         let clicked = button.clicked();
         number.filter(|_| clicked || entered)
     });
+    if !text.trim().is_empty() && parse_number(&text, unit).is_none() {
+        ui.label(RichText::new(NUMBER_HELP).color(style::WARNING));
+    }
     ui.data_mut(|data| data.insert_temp(id, text));
     given.inner
 }
 
-/// Parses a number as typed by a user: with a decimal point or comma, and spaces between groups of digits. Returns `None` for an
-/// ambiguous comma, as in 12,500.
-fn parse_number(text: &str) -> Option<f64> {
-    let plain = text.trim().replace(['\u{202f}', '\u{a0}', ' '], "");
-    if let Some((whole, rest)) = plain.split_once(',') {
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if rest.contains([',', '.']) || rest.len() == 3 && digits(rest) && whole.trim_start_matches(['-', '+']) != "0" {
-            return None;
-        }
+/// Parses a number as typed by a user: with a decimal point or comma, groups of digits, a fraction bar, a percent sign, or the `unit` of
+/// the answer. Returns `None` for a single comma that may separate groups or decimals, as in 12,500.
+fn parse_number(text: &str, unit: &str) -> Option<f64> {
+    let plain = text.trim().replace(['\u{202f}', '\u{a0}', ' ', '\'', '’'], "").replace('−', "-");
+    let plain = plain.strip_suffix(&unit.replace(' ', "")).filter(|_| !unit.is_empty()).unwrap_or(&plain);
+    if let Some((above, below)) = plain.split_once('/') {
+        let ratio = parse_number(above, "")? / parse_number(below, "")?;
+        return ratio.is_finite().then_some(ratio);
     }
-    plain.replace(',', ".").parse::<f64>().ok().filter(|number| number.is_finite())
+    if let Some(percent) = plain.strip_suffix('%') {
+        return parse_number(percent, "").map(|number| number / 100.0);
+    }
+    // The last of both separators is that of the decimals.
+    let decimals = match (plain.rfind(','), plain.rfind('.')) {
+        (Some(comma), Some(point)) => Some(if comma > point { ',' } else { '.' }),
+        (Some(_), None) if plain.matches(',').count() > 1 => None,
+        (Some(_), None) => Some(','),
+        (None, Some(_)) if plain.matches('.').count() > 1 => None,
+        (None, _) => Some('.'),
+    };
+    let (whole, rest) = decimals.and_then(|mark| plain.rsplit_once(mark)).map_or((plain, None), |(a, b)| (a, Some(b)));
+    let unsigned = whole.trim_start_matches(['-', '+']);
+    let groups: Vec<&str> = unsigned.split([',', '.']).collect();
+    if groups.len() > 1 && !(groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3)) {
+        return None;
+    }
+    let is_ambiguous = decimals == Some(',') && groups.len() == 1 && unsigned != "0";
+    if is_ambiguous && rest.is_some_and(|rest| rest.len() == 3 && rest.bytes().all(|byte| byte.is_ascii_digit())) {
+        return None;
+    }
+    let whole = whole.replace([',', '.'], "");
+    let number = rest.map_or(whole.clone(), |rest| format!("{whole}.{rest}"));
+    number.parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
 /// Draws the simulation of a step: its parameters and its progress.
@@ -311,10 +337,23 @@ fn step_progress_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, until: u64) -> O
 fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
     let wrong = if task.is_within_tolerance(-read, found) {
         "The number is correct, but its sign is wrong."
+    } else if read < found {
+        "Your reading is too low. Read it again."
     } else {
-        "This differs from the measured value. Read it again."
+        "Your reading is too high. Read it again."
     };
-    mark_ui(ui, task.is_within_tolerance(read, found), "Your reading is correct.", wrong);
+    let correct = task.is_within_tolerance(read, found);
+    mark_ui(ui, correct, "Your reading is correct.", wrong);
+    if correct {
+        values_ui(ui, attempt, [read, found], guess, unit);
+    } else {
+        // The answer waits until it is asked for.
+        egui::CollapsingHeader::new("Show the measured value")
+            .show(ui, |ui| values_ui(ui, attempt, [read, found], guess, unit));
+    }
+}
+
+fn values_ui(ui: &mut Ui, attempt: &Attempt, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
     egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64| {
             ui.label(name);
@@ -401,12 +440,22 @@ mod tests {
             (" 12 500 ", Some(12_500.0)),
             ("0,125", Some(0.125)),
             ("-1.5e3", Some(-1500.0)),
+            ("1,338.29", Some(1338.29)),
+            ("1.338,29", Some(1338.29)),
+            ("1 234,567,890", None),
+            ("1,234,567", Some(1_234_567.0)),
+            ("3/4", Some(0.75)),
+            ("1308 / 1338", Some(1308.0 / 1338.0)),
+            ("98 %", Some(0.98)),
+            ("−5 m", Some(-5.0)),
             ("12,500", None),
-            ("1,234.5", None),
+            ("1,2.5", None),
+            ("1/0", None),
             ("inf", None),
             ("", None),
         ] {
-            assert_eq!(parse_number(text), read, "{text}");
+            assert_eq!(parse_number(text, "m"), read, "{text}");
         }
+        assert_eq!(parse_number("98%", "%"), Some(98.0));
     }
 }
