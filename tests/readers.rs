@@ -134,4 +134,7 @@ macro_rules! tests {
     };
 }
 
-tests!(png exr r16 r32 tif asc sidecar scene preset settings lesson answers project manifest timeline keyframe);
+tests!(
+    png exr r16 r32 tif asc npy hgt header dem surfer image sidecar scene preset settings lesson answers project manifest timeline
+    keyframe
+);

@@ -28,13 +28,19 @@ pub type Outcome = Result<(), String>;
 pub type Reader = (&'static str, fn(&[u8]) -> Outcome);
 
 /// All readers.
-pub const READERS: [Reader; 16] = [
+pub const READERS: [Reader; 22] = [
     ("png", png),
     ("exr", exr),
     ("r16", r16),
     ("r32", r32),
     ("tif", tif),
     ("asc", asc),
+    ("npy", npy),
+    ("hgt", hgt),
+    ("header", header),
+    ("dem", dem),
+    ("surfer", surfer),
+    ("image", image),
     ("sidecar", sidecar),
     ("scene", scene),
     ("preset", preset),
@@ -92,6 +98,45 @@ pub fn tif(bytes: &[u8]) -> Outcome {
 /// Reads an ESRI ASCII grid.
 pub fn asc(bytes: &[u8]) -> Outcome {
     heights("map.asc", bytes)
+}
+
+/// Reads an array of NumPy.
+pub fn npy(bytes: &[u8]) -> Outcome {
+    heights("map.npy", bytes)
+}
+
+/// Reads an SRTM tile.
+pub fn hgt(bytes: &[u8]) -> Outcome {
+    heights("N46E007.hgt", bytes)
+}
+
+/// Reads the header of a raster of zeros.
+pub fn header(bytes: &[u8]) -> Outcome {
+    let map = put("headed.bil", &[0; 4 * 32 * 32]);
+    put("headed.hdr", bytes);
+    read_heights(&map)
+}
+
+/// Reads a USGS DEM.
+pub fn dem(bytes: &[u8]) -> Outcome {
+    heights("map.dem", bytes)
+}
+
+/// Reads a Surfer grid.
+pub fn surfer(bytes: &[u8]) -> Outcome {
+    heights("map.grd", bytes)
+}
+
+/// Reads an image of the format that the first bytes indicate.
+pub fn image(bytes: &[u8]) -> Outcome {
+    let name = match bytes {
+        [0xff, 0xd8, ..] => "map.jpg",
+        [b'B', b'M', ..] => "map.bmp",
+        [b'P', ..] => "map.pgm",
+        [b'R', ..] => "map.webp",
+        _ => "map.tga",
+    };
+    heights(name, bytes)
 }
 
 /// Reads the sidecar of raw heights.

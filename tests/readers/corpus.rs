@@ -59,6 +59,29 @@ fn project_with_timeline() -> Project {
     Project { timeline, ..Project::of(vec![session]) }
 }
 
+/// Writes a grid as a USGS DEM of cells of 30 m in UTM zone 12: records of 1024 bytes, one for each column from south to north.
+fn quadrangle(grid: &Grid) -> Vec<u8> {
+    let record = |fields: &[(usize, String)]| {
+        let mut bytes = vec![b' '; 1024];
+        fields.iter().for_each(|(at, text)| bytes[*at..at + text.len()].copy_from_slice(text.as_bytes()));
+        bytes
+    };
+    let whole = |number: usize| format!("{number:6}");
+    let float = |number: usize| format!("{number:24}");
+    // System, zone, units of ground and heights, resolution, and numbers of rows and columns.
+    let header =
+        [(156, whole(1)), (162, whole(12)), (528, whole(2)), (534, whole(2)), (852, whole(1) + &whole(grid.width()))];
+    let resolution = [(816, format!("{:12}{:12}{:12}", 30, 30, 1))];
+    let mut bytes = record(&[&header[..], &resolution].concat());
+    for column in 0..grid.width() {
+        let heights: String = (0..grid.height()).rev().map(|row| whole(grid.at(column, row) as usize)).collect();
+        let start = whole(1) + &whole(column + 1) + &whole(grid.height()) + &whole(1);
+        let place = float(500_010 + 30 * column) + &float(4_100_010) + &float(0);
+        bytes.extend(record(&[(0, start), (24, place), (144, heights)]));
+    }
+    bytes
+}
+
 fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     let text = std::str::from_utf8(bytes).expect("it is text");
     assert!(text.contains(from), "{from}");
@@ -132,6 +155,61 @@ fn rewrite_stored_reader_files() {
     put("asc", "bad-infinite", &replaced(&asc, "value -9999\n", "value -9999\ninf "));
     put("asc", "bad-text", b"Once upon a time");
 
+    let text = "{'descr': '<f4', 'fortran_order': False, 'shape': (33, 32), }\n";
+    let npy = |text: &str| {
+        let start = [b"\x93NUMPY\x01\0", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat();
+        [start, hills.iter().flat_map(|height| height.to_le_bytes()).collect()].concat()
+    };
+    put("npy", "good", &npy(text));
+    put("npy", "good-columns", &npy(&text.replace("False", "True")));
+    put("npy", "bad-claims-20480", &npy(&text.replace("33, 32", "20480, 20480")));
+    put("npy", "bad-type", &npy(&text.replace("<f4", "<c8")));
+
+    let tile: Vec<u8> = square.iter().flat_map(|height| (*height as i16).to_be_bytes()).collect();
+    put("hgt", "good", &tile);
+    put("hgt", "bad-odd", &tile[1..]);
+    put("hgt", "bad-nothing", &[0x80, 0].repeat(32 * 32));
+
+    let esri = b"BYTEORDER M\nLAYOUT BIL\nNROWS 32\nNCOLS 32\nNBANDS 1\nNBITS 16\nULXMAP 500\nULYMAP 700\nXDIM 5\nYDIM 5\nNODATA 7\n";
+    put("header", "good", esri);
+    let envi = b"ENVI\nsamples = 32\nlines = 32\nbands = 2\ndata type = 2\ninterleave = bsq\nbyte order = 1\n";
+    put("header", "good-envi", envi);
+    put("header", "bad-rows", &replaced(esri, "NROWS 32", "NROWS 65"));
+    put("header", "bad-claims-16384", &replaced(envi, "lines = 32", "lines = 16384"));
+    put("header", "bad-text", b"Once upon a time");
+
+    let dem = quadrangle(&hills);
+    put("dem", "good", &dem);
+    put("dem", "bad-claims-16384", &replaced(&dem, "     1    32", "     1 16384"));
+    put("dem", "bad-text", &b"Once upon a time ".repeat(100));
+
+    let text: String = square.chunks(32).rev().map(|row| format!("{row:?}\n").replace(['[', ']', ','], "")).collect();
+    let text = format!("DSAA\n32 32\n0 310\n0 310\n0 500\n{text}");
+    put("surfer", "good", text.as_bytes());
+    let ranges: Vec<u8> = [0_f64, 310.0, 0.0, 310.0, 0.0, 500.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+    let cells: Vec<u8> = square.iter().flat_map(|height| height.to_le_bytes()).collect();
+    let binary = [b"DSBB\x20\0\x20\0", &ranges[..], &cells].concat();
+    put("surfer", "good-binary", &binary);
+    put("surfer", "bad-claims-20480", &[b"DSBB\0\x50\0\x50", &ranges[..], &cells].concat());
+    put("surfer", "bad-rows", &replaced(text.as_bytes(), "32 32", "32 33"));
+
+    let grey: Vec<u8> = hills.iter().map(|height| *height as u8).collect();
+    put("image", "good-pgm", &[b"P5 32 33 255\n", &grey[..]].concat());
+    put("image", "bad-claims-16384", &[b"P5 16384 16384 255\n", &grey[..]].concat());
+    // Uncompressed greyscale, from the upper left.
+    put("image", "good-tga", &[&[0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 33, 0, 8, 0x20], &grey[..]].concat());
+    let colours: Vec<u8> = grey.iter().flat_map(|grey| [*grey; 3]).collect();
+    let mut bmp = b"BM".to_vec();
+    let length = 54 + colours.len() as u32;
+    bmp.extend(
+        [length, 0, 54, 40, 32, 33, 1 | 24 << 16, 0, colours.len() as u32, 0, 0, 0, 0].map(u32::to_le_bytes).concat(),
+    );
+    bmp.extend(colours);
+    put("image", "good-bmp", &bmp);
+    // Written by Pillow.
+    let jpeg = fs::read(all.join("image/good-jpeg")).expect("it is stored");
+    put("image", "bad-jpeg-cut-off", &jpeg[..jpeg.len() - 9]);
+
     // The fuzzer's map is all zeros, and the sidecar has their hash.
     write_sidecar(&path("map.json"), &Grid::filled(32, 32, 0.0), 2.5, (32, 32)).expect("it is writable");
     let json = written("map.json");
@@ -181,7 +259,7 @@ fn rewrite_stored_reader_files() {
     };
     let (manifest, timeline, keyframe) = (part("manifest.ron"), part("timeline.ron"), part(KEYFRAME));
     put("manifest", "good", &manifest);
-    put("manifest", "bad-format", &replaced(&manifest, "format: 1", "format: 9"));
+    put("manifest", "bad-format", &replaced(&manifest, "format: 2", "format: 9"));
     put("manifest", "bad-size", &replaced(&manifest, "size: (32, 32)", "size: (4096, 4096)"));
     put("manifest", "bad-process", &replaced(&manifest, "\"thermal\"", "\"thermos\""));
     put("timeline", "good", &timeline);
@@ -189,7 +267,8 @@ fn rewrite_stored_reader_files() {
     put("timeline", "bad-size", &replaced(&timeline, "(32,32)", "(4096,4096)"));
     put("keyframe", "good", &keyframe);
 
-    let cut_off = [("png", &png), ("exr", &exr), ("asc", &asc), ("settings", &settings), ("project", &work)];
+    let cut_off =
+        [("png", &png), ("exr", &exr), ("asc", &asc), ("dem", &dem), ("settings", &settings), ("project", &work)];
     for (reader, bytes) in cut_off.into_iter().chain([("keyframe", &keyframe)]) {
         put(reader, "bad-cut-off", &bytes[..bytes.len() / 2]);
     }

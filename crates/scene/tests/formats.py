@@ -124,6 +124,12 @@ for order in ("little", "big"):
         expect(write(f"order-{order}-{bigtiff}.tif", FLOATS, endianness=order, bigtiff=bigtiff, compress="lzw"), FLOATS)
         tifffile.imwrite(f"tifffile-{order}-{bigtiff}.tif", FLOATS, byteorder="<" if order == "little" else ">", bigtiff=bigtiff == "YES")
         expect(f"tifffile-{order}-{bigtiff}.tif", FLOATS)
+for method in ("lerc", "lerc_zstd"):
+    # Of floats, GDAL encodes those that are NaN with reversed bytes as missing.
+    for dtype in ("uint8", "int16", "uint16", "int32"):
+        data = (METRES / 4 if dtype == "uint8" else METRES).astype(dtype)
+        name = f"order-big-{method}-{dtype}.tif"
+        expect(write(name, data, compress=method, endianness="big", tiled=True, blockxsize=32, blockysize=16), data)
 for photometric in ("miniswhite", "minisblack"):
     tifffile.imwrite(f"tifffile-{photometric}.tif", METRES.astype("uint16"), photometric=photometric, tile=(16, 16))
     expect(f"tifffile-{photometric}.tif", METRES)
@@ -136,7 +142,7 @@ expect(write("cog.tif", FLOATS, driver="COG", compress="zstd"), FLOATS, cell=30)
 # Units, scales and ranges.
 FOOT, SURVEY = 0.3048, 1200 / 3937
 for unit, metres in (("m", 1), ("metre", 1), ("ft", FOOT), ("foot", FOOT), ("feet", FOOT), ("US survey foot", SURVEY), ("us-ft", SURVEY),
-                     ("cm", 0.01), ("mm", 0.001), ("dm", 0.1), ("km", 1000)):
+                     ("feet above mean sea level", FOOT), ("cm", 0.01), ("mm", 0.001), ("dm", 0.1), ("km", 1000)):
     data = (METRES / metres).astype("float64")
     expect(write(f"unit-{unit.replace(' ', '-')}.tif", data, unit=unit), METRES)
 for scale, offset, dtype in ((0.1, None, "int16"), (0.01, -100, "uint16"), (0.5, 3, "float32"), (None, 500, "int16"), (-1, 1000, "int16")):
@@ -160,6 +166,8 @@ for value, dtype in ((-9999, "float32"), (-32768, "int16"), (-3.4028234663852886
     expect(write(name, data, nodata=value), METRES // 4 if dtype == "uint8" else METRES, HOLE)
 for value in (-9999, -32768, -3.4028234663852886e38, numpy.nan):
     expect(write(f"nodata-unstated-{abs(value):.3g}.tif", holes("float32", value)), METRES, HOLE)
+for value, dtype in ((-2147483648, "int32"), (1e20, "float32"), (1e30, "float32"), (1e31, "float64")):
+    expect(write(f"nodata-unstated-{dtype}-{value:.3g}.tif", holes(dtype, value)), METRES, HOLE)
 for text in ("-3.4e38", "-3.40282e+38", "-3.402823e+38", "-3.40282346638529e+38"):
     tifffile.imwrite(f"nodata-text-{text}.tif", holes("float32", numpy.finfo("f4").min), extratags=[(42113, "s", 0, text, True)])
     expect(f"nodata-text-{text}.tif", METRES, HOLE)
@@ -192,7 +200,7 @@ expect(write("south-up.tif", FLOATS[::-1], transform=Affine(30, 0, 500010, 0, 30
 corners = [GroundControlPoint(row, column, 500010 + 30 * column, 4100020 - 30 * row)
            for row, column in ((0, 0), (0, WIDTH), (HEIGHT, 0), (HEIGHT, WIDTH))]
 expect(write("control-points.tif", FLOATS, gcps=corners), FLOATS, cell=30, epsg=32612, transform=PLACE)
-for extension in ("tfw", "wld"):
+for extension in ("tfw", "wld", "Tfw", "TFW"):
     write(f"world-{extension}.tif", FLOATS, crs=None, transform=None)
     open(f"world-{extension}.{extension}", "w").write("30\n0\n0\n-30\n500025\n4100005\n")
     expect(f"world-{extension}.tif", FLOATS, cell=30, transform=PLACE)
@@ -210,6 +218,11 @@ TILE.astype(">i2").tofile("N46E007.hgt")
 expect("N46E007.hgt", TILE, epsg=4326, transform=Affine(1 / 1200, 0, 7 - 1 / 2400, 0, -1 / 1200, 47 + 1 / 2400))
 write("text.asc", FLOATS, driver="AAIGrid", decimal_precision=4)
 expect("text.asc", FLOATS, cell=30, epsg=32612, transform=PLACE)
+for number, word in enumerate(("None", "#N/A", "-", "1e31", "-2147483648")):
+    rows = (" ".join(word if hole else f"{height:.0f}" for height, hole in zip(*row)) for row in zip(METRES, HOLE))
+    with open(f"word-{number}.asc", "w") as file:
+        file.write(f"ncols = {WIDTH}\nnrows={HEIGHT}\nxllcorner 500010\nyllcorner {4100020 - 30 * HEIGHT}\ncellsize = 30\n" + "\n".join(rows))
+    expect(f"word-{number}.asc", METRES, HOLE, cell=30, transform=PLACE)
 write("surfer-7.grd", FLOATS.astype("f8"), driver="GS7BG")
 expect("surfer-7.grd", FLOATS, cell=30, transform=PLACE)
 write("surfer-6.grd", FLOATS, driver="GSBG")
@@ -224,6 +237,9 @@ for kind in ("<f4", ">f4", "<f8", "<i2", ">u2", "u1", "<i4", "<f2"):
     expect(f"array-{kind[-2:]}-{kind[0] == '>'}.npy", data.astype("f8"))
 numpy.save("array-columns.npy", numpy.asfortranarray(FLOATS))
 expect("array-columns.npy", FLOATS)
+for name, data in (("chw", FLOATS[None].repeat(3, 0)), ("hwc", FLOATS[..., None]), ("1hw", FLOATS[None]), ("hw3", FLOATS[..., None].repeat(3, 2))):
+    numpy.save(f"array-{name}.npy", data)
+    expect(f"array-{name}.npy", FLOATS)
 SQUARE = 30000 + 20000 * numpy.sin(numpy.arange(64) * 0.1)[None, :] * numpy.cos(numpy.arange(64) * 0.07)[:, None]
 for name, data, full in (("le.r16", SQUARE.astype("<u2"), 65535), ("be.r16", SQUARE.astype(">u2"), 65535), ("r8.r8", (SQUARE / 257).astype("u1"), 255),
                          ("raw.raw", SQUARE.astype("<u2"), 65535), ("rgb.r16", numpy.repeat(SQUARE.astype("<u2")[..., None], 3, 2), 65535)):
@@ -241,6 +257,14 @@ for name, number in (("terrarium", (HILLS + 32768) * 256), ("mapbox", (HILLS + 1
     for extension in ("png", "webp"):
         Image.fromarray(colours).save(f"{name}.{extension}", **({"lossless": True} if extension == "webp" else {}))
         expect(f"{name}.{extension}", HILLS, near=0.06)
+    Image.fromarray(colours).save(f"{name}.tif", compression="tiff_lzw")
+    expect(f"{name}.tif", HILLS, near=0.06)
+    expect(f"{name}.tif", HILLS, near=0.06, options=[f"encoding={name}"])
+    transparent = numpy.dstack([colours, numpy.where(HOLE, 0, 255).astype("uint8")])
+    for extension in ("png", "webp"):
+        lossless = {"lossless": True, "exact": True} if extension == "webp" else {}
+        Image.fromarray(transparent).save(f"{name}-holes.{extension}", **lossless)
+        expect(f"{name}-holes.{extension}", HILLS, HOLE, near=0.06)
 
 
 def write_exr(file, channels, dtype=OpenImageIO.FLOAT, compression="zip"):
@@ -262,9 +286,12 @@ for number, channels in enumerate((
     {"R": FLOATS, "G": FLOATS, "B": FLOATS, "A": ONES}, {"ViewLayer.Combined.R": FLOATS, "ViewLayer.Combined.A": ONES},
     {"ViewLayer.Depth.Z": FLOATS, "ViewLayer.Combined.R": ONES, "ViewLayer.Combined.A": ONES},
     {"ViewLayer.Depth.Z": FAR, "ViewLayer.Combined.R": FLOATS, "ViewLayer.Combined.A": ONES}, {"alpha": ONES, "depth": FLOATS},
+    {"ViewLayer.Depth.Z": numpy.where(HOLE, 1e10, FLOATS)}, {"Heightmap": FLOATS, "R": ONES, "G": ONES, "B": ONES},
+    {"bump.V": FLOATS, "albedo.R": ONES, "albedo.G": ONES}, {"elevation_m": FLOATS, "R": ONES},
     {"mask": ONES, "height": FLOATS}, {"Displacement.Y": FLOATS, "Normal.X": ONES, "Normal.Y": ONES, "Normal.Z": ONES},
 )):
-    expect(write_exr(f"exr-channels-{number}.exr", channels), FLOATS)
+    has_holes = any((data[HOLE] == 1e10).all() and (data != 1e10).any() for data in channels.values())
+    expect(write_exr(f"exr-channels-{number}.exr", channels), FLOATS, HOLE if has_holes else NONE)
 expect(write_exr("exr-option.exr", {"Y": ONES, "mine.custom": FLOATS}), FLOATS, options=["channel=custom"])
 expect(write_exr("exr-holes.exr", {"Y": numpy.where(HOLE, numpy.inf, FLOATS)}), FLOATS, HOLE)
 expect(write_exr("exr-half.exr", {"Y": half}, OpenImageIO.HALF), half)

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use serde_json::Value;
 use thalweg_scene::{
     io::{JobProgress, RasterMetadata, heightmap, write_asc, write_tiff},
-    model::origin::{Heightmap, Options},
+    model::origin::{Encoding, Heightmap, Options},
 };
 
 #[test]
@@ -43,6 +43,8 @@ fn judged(folder: &Path, case: &Value) -> Result<(), String> {
             Some(("min", value)) => options.min_m = value.parse().ok(),
             Some(("max", value)) => options.max_m = value.parse().ok(),
             Some(("channel", value)) => options.channel = Some(value.to_owned()),
+            Some(("encoding", "terrarium")) => options.encoding = Some(Encoding::Terrarium),
+            Some(("encoding", "mapbox")) => options.encoding = Some(Encoding::Mapbox),
             other => panic!("{other:?}"),
         }
     }

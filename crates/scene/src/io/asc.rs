@@ -9,7 +9,7 @@ use std::{
 use super::{
     Error, JobProgress,
     description::{Affine, Description},
-    input::open,
+    input::{open, start_of},
     nodata, output,
     raster::{Raster, RasterLayout, RasterMetadata, RasterRows, ReadConstraints, SampleScale},
 };
@@ -30,9 +30,7 @@ const SURFER_7: &[u8] = b"DSRB";
 /// The header or a value is malformed, there are too few or too many values, the size is rejected, no cell has data, or a value is
 /// out of range.
 pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
-    let mut text = Vec::new();
-    let read = open(path)?.take(HEADER_BYTES).read_to_end(&mut text);
-    read.map_err(|error| Error::unreadable(path, &error))?;
+    let text = start_of(path, HEADER_BYTES)?;
     let header = match text.get(..4) {
         Some(SURFER_TEXT) => Header::of_surfer(path, &text)?,
         Some(SURFER_6 | SURFER_7) => Header::of_binary_surfer(path, &text)?,
@@ -47,7 +45,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         ..Description::default()
     };
     let warnings = header.warnings.clone();
-    let layout = RasterLayout { size, samples: SampleScale::Floats, description, band: 1, besides: 0, warnings };
+    let layout = RasterLayout { description, ..RasterLayout::new(size, SampleScale::Floats, warnings) };
     expected.raster(path, layout, |rows| header.cells(path, rows))
 }
 
@@ -63,7 +61,7 @@ pub fn write_asc(path: &Path, grid: &Grid, place: RasterMetadata<'_>, progress: 
     let cell =
         if (wide / tall - 1.0).abs() < 1e-9 { format!("cellsize {wide}") } else { format!("dx {wide}\ndy {tall}") };
     let nodata = nodata::unused_value(grid);
-    if let Some(text) = extent.crs.text() {
+    if let Some(text) = extent.crs.prj() {
         output::write(&path.with_extension("prj"), text + "\n")?;
     }
     output::create(path, |file| -> io::Result<()> {
@@ -114,7 +112,7 @@ fn number(word: &[u8]) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     let unsigned = lower.trim_start_matches(['-', '+']).replace(',', ".");
     match unsigned.as_str() {
-        "*" | "null" | "nodata" | "n/a" | "na" | "?" => Some(f64::NAN),
+        "*" | "null" | "nodata" | "n/a" | "#n/a" | "na" | "none" | "?" | "" => Some(f64::NAN),
         "1.#inf" | "1.#inf00" => Some(f64::INFINITY),
         _ if ["1.#qnan", "1.#snan", "1.#ind", "nan("].iter().any(|word| unsigned.starts_with(word)) => Some(f64::NAN),
         // Of FORTRAN: 1.5D+03.
@@ -222,6 +220,9 @@ impl Header {
         let word_at = |from: usize| -> (usize, usize) {
             let start = text[from..].iter().position(|byte| !is_space(*byte)).map_or(text.len(), |skip| from + skip);
             let end = text[start..].iter().position(|byte| is_space(*byte)).map_or(text.len(), |length| start + length);
+            // A sign of equality separates a key from its value.
+            let end =
+                text[start..end].iter().position(|byte| *byte == b'=').map_or(end, |length| start + length.max(1));
             (start, end)
         };
         loop {
@@ -230,7 +231,7 @@ impl Header {
             // The names of some keys are also words for a missing value: such a key has a line with one value.
             let is_key = || {
                 let line = &text[start..line_end(start)];
-                let words = line.split(|byte| is_space(*byte)).filter(|word| !word.is_empty()).count();
+                let words = line.split(|byte| is_space(*byte) || *byte == b'=').filter(|word| !word.is_empty()).count();
                 let begins = text[..start].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
                 header.nodata.is_none() && words == 2 && begins.is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
             };
@@ -243,7 +244,10 @@ impl Header {
                 continue;
             }
             let name = word.to_ascii_lowercase();
-            let (value_start, value_end) = word_at(end);
+            let (mut value_start, mut value_end) = word_at(end);
+            if text[value_start..value_end] == *b"=" {
+                (value_start, value_end) = word_at(value_end);
+            }
             let value = &text[value_start..value_end];
             let name = name.strip_suffix(b":").unwrap_or(&name);
             let side = |target: &mut u64| match number(value).filter(|count| *count >= 0.0 && count.fract() == 0.0) {
@@ -441,7 +445,8 @@ mod tests {
         let text = "NCOLS 3\r\nnrows 2\r\nxllcorner 500000\r\nyllcorner 4e6\r\ncellsize 30\r\n1 2 3\r\n4 5.5 -6e1\r\n";
         let read = read_text(text).expect("it is a grid");
         assert_eq!(read.cells, Grid::from_cells(3, 2, [1.0, 2.0, 3.0, 4.0, 5.5, -60.0]));
-        assert_eq!((read.cell_size, read.warnings), (30.0, vec![]));
+        let unknown = "its coordinate reference system is unknown; state it as well-known text in hills.prj";
+        assert_eq!((read.cell_size, read.warnings), (30.0, vec![unknown.to_owned()]));
     }
 
     #[test]
@@ -461,7 +466,7 @@ mod tests {
     #[test]
     fn non_square_cells_become_squares_of_equal_area() {
         let read = read_text("ncols 2 nrows 1 xllcorner 500 yllcorner 40 dx 8 dy 2  1 3").expect("it is a grid");
-        assert!(read.cell_size == 4.0 && read.warnings[0].contains("8 × 2 m"), "{:?}", read.warnings);
+        assert!(read.cell_size == 4.0 && read.warnings[1].contains("8 × 2 m"), "{:?}", read.warnings);
         let geo = read.geo.expect("it is stated");
         assert_eq!([geo.west, geo.north, geo.width, geo.height], [500.0, 42.0, 16.0, 2.0]);
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -492,14 +497,29 @@ mod tests {
             "north: 56\nsouth: 40\neast: 524\nwest: 500\nrows: 2\ncols: 3\nnull: *\n1.5 2 3\n4 5 6",
             "ncols 3\nnrows 2\nxllcorner 500\nyllcorner 40\ncellsize 8\nNODATA -9999\n1.5 2 3\n4 5 6",
             "ncols 3\nnrows 2\nNODATA -9999\nxllcorner 500\nyllcorner 40\ncellsize 8\n1.5 2 3\n4 5 6",
+            "ncols = 3\nnrows=2\nxllcorner= 500\nyllcorner =40\ncellsize = 8\nnodata = -9999\n1.5 2 3\n4 5 6",
             "DSAA\n3 2\n504 520\n44 52\n1 6\n4 5 6\n1.5 2 3",
         ] {
             let read = read_text(text).expect(text);
             assert_eq!((read.cells, read.geo, read.cell_size), (plain.cells.clone(), plain.geo.clone(), 8.0), "{text}");
         }
-        for word in
-            ["null", "*", "-1.#IND", "1.#QNAN", "NaN", "inf", "1.70141e38", "-9999", "-3.4028235e+38", "1,#QNAN0"]
-        {
+        for word in [
+            "null",
+            "None",
+            "#N/A",
+            "-",
+            "1e31",
+            "-2147483648",
+            "*",
+            "-1.#IND",
+            "1.#QNAN",
+            "NaN",
+            "inf",
+            "1.70141e38",
+            "-9999",
+            "-3.4028235e+38",
+            "1,#QNAN0",
+        ] {
             let read = read_text(format!("ncols 3\nnrows 1\ncellsize 1\n7 {word} 7")).expect(word);
             assert_eq!(
                 (read.cells.to_vec(), read.nodata.map(|mask| mask.to_vec())),
@@ -558,7 +578,7 @@ mod tests {
             ("ncols 2 nrows 2 cellsize 1 1 2 3", "3 values for 2 × 2"),
             ("ncols 2 nrows 2 cellsize 1 1 2 3 4 5", "more values"),
             ("ncols 2 nrows 2 cellsize 1 1 2 3 four", "column 1, row 1 (counted from 0) is \"four\""),
-            ("ncols 2 nrows 2 cellsize 1 1 2 1e30 4", "column 0, row 1 (counted from 0) is 1e30"),
+            ("ncols 2 nrows 2 cellsize 1 1 2 2e30 4", "column 0, row 1 (counted from 0) is 2e30"),
             ("ncols 2 nrows 2 cellsize 1 NODATA_value 7 7 7 7 7", "all 4 cells are NODATA (7)"),
         ];
         for (text, part) in cases {

@@ -253,13 +253,9 @@ pub(super) fn appended(path: &Path, text: &str) -> PathBuf {
     name.into()
 }
 
-/// Reads a text file beside a raster, in any encoding that contains ASCII, if there is one.
+/// Reads the text file beside a raster with this name in any case, if there is one.
 fn companion(path: &Path) -> Result<Option<String>, Error> {
-    if super::embedded::find(path).is_some() {
-        Ok(None)
-    } else {
-        input::read_bytes_if_exists(path).map(|bytes| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-    }
+    input::find_in_any_case(path).map_or(Ok(None), |path| input::read_companion(&path))
 }
 
 fn is_wkt(text: &str) -> bool {
@@ -276,21 +272,13 @@ fn world_file(path: &Path) -> Result<Option<Affine>, Error> {
         _ => String::new(),
     };
     for candidate in [short, format!("{extension}w"), "wld".to_owned()] {
-        for candidate in [candidate.to_ascii_lowercase(), candidate.to_ascii_uppercase()] {
-            let Some(text) = companion(&path.with_extension(&candidate))? else { continue };
-            let number = |word: &str| word.replace(',', ".").parse::<f64>().ok();
-            let numbers: Vec<f64> = text.split_whitespace().map_while(number).collect();
-            if let [wide, shear_y, shear_x, tall, x, y] = numbers[..] {
-                // It refers to the centre of the first pixel.
-                return Ok(Some([
-                    x - (wide + shear_x) / 2.0,
-                    wide,
-                    shear_x,
-                    y - (shear_y + tall) / 2.0,
-                    shear_y,
-                    tall,
-                ]));
-            }
+        let Some(text) = companion(&path.with_extension(candidate))? else { continue };
+        let number = |word: &str| word.replace(',', ".").parse::<f64>().ok();
+        let numbers: Vec<f64> = text.split_whitespace().map_while(number).collect();
+        if let [wide, shear_y, shear_x, tall, x, y] = numbers[..] {
+            // It refers to the centre of the first pixel.
+            let corner = [x - (wide + shear_x) / 2.0, y - (shear_y + tall) / 2.0];
+            return Ok(Some([corner[0], wide, shear_x, corner[1], shear_y, tall]));
         }
     }
     Ok(None)

@@ -17,7 +17,6 @@ use exr::{
 
 use super::{
     Error, JobProgress,
-    description::Description,
     input::open,
     output,
     raster::{Raster, RasterLayout, RasterRows, ReadConstraints, SampleScale},
@@ -30,6 +29,10 @@ const NEEDED: &str = "expected a channel named Y of 32-bit floats";
 /// are equal.
 const HEIGHT_CHANNELS: [&str; 12] =
     ["y", "height", "heights", "elevation", "dem", "displacement", "z", "depth", "v", "l", "r", "red"];
+/// Parts of names of layers and channels that hold elevations.
+const HEIGHT_WORDS: [&str; 5] = ["height", "elev", "terrain", "displace", "bump"];
+/// Parts of names of layers of colours, which come last.
+const COLOUR_WORDS: [&str; 6] = ["color", "colour", "diffuse", "albedo", "beauty", "combined"];
 /// Last components of names of channels that hold no elevations.
 const OTHER_CHANNELS: [&str; 8] = ["a", "alpha", "opacity", "mask", "matte", "coverage", "id", "samplecount"];
 /// First components of names of vectors, whose Y and Z are no elevations.
@@ -61,6 +64,29 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let mut warnings = Vec::new();
     let found = choice(path, expected, &headers, &mut warnings)?;
     let header = &headers[found.layer];
+    let (size, besides) = admitted(path, expected, &headers, found.layer)?;
+    let samples = match header.channels.list[found.channel].sample_type {
+        SampleType::U32 => SampleScale::Integers([0.0, u32::MAX.into()]),
+        _ => SampleScale::Floats,
+    };
+    let layout = RasterLayout { besides, ..RasterLayout::new(size, samples, warnings) };
+    if matches!(layout.samples, SampleScale::Integers(_)) {
+        return assemble(path, expected, layout, (header, found), |value| value);
+    }
+    assemble(path, expected, layout, (header, found), |value| near(value) as f32)
+}
+
+/// Returns the size of a layer, and the memory that decoding needs, in bytes.
+///
+/// # Errors
+/// The size is rejected, or the memory budget is exceeded.
+fn admitted(
+    path: &Path,
+    expected: &ReadConstraints,
+    headers: &[Header],
+    layer: usize,
+) -> Result<((usize, usize), u64), Error> {
+    let header = &headers[layer];
     let Vec2(width, height) = header.layer_size;
     let size = expected.admit(path, width as u64, height as u64)?;
     let Vec2(block_width, block_height) = header.max_block_pixel_size();
@@ -68,15 +94,13 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     // A block as stored, in transit and decompressed, plus the chunk offset table.
     let chunks: usize = headers.iter().map(|header| header.chunk_count).fold(0, usize::saturating_add);
     let besides = block.saturating_mul(3).saturating_add(chunks.saturating_mul(16)) as u64;
-    let samples = match header.channels.list[found.channel].sample_type {
-        SampleType::U32 => SampleScale::Integers([0.0, u32::MAX.into()]),
-        _ => SampleScale::Floats,
-    };
-    let layout = RasterLayout { size, samples, description: Description::default(), band: 1, besides, warnings };
-    if matches!(layout.samples, SampleScale::Integers(_)) {
-        return assemble(path, expected, layout, (header, found), |value| value);
-    }
-    assemble(path, expected, layout, (header, found), |value| value as f32)
+    expected.budget.request(path, besides)?;
+    Ok((size, besides))
+}
+
+/// Returns a value of a float channel, or NaN for the far plane.
+fn near(value: f64) -> f64 {
+    if value.abs() < FAR { value } else { f64::NAN }
 }
 
 /// Reads a channel whose values `T` holds exactly.
@@ -127,17 +151,25 @@ fn choice(
     headers: &[Header],
     warnings: &mut Vec<String>,
 ) -> Result<ChannelIndex, Error> {
-    let name = |found: &ChannelIndex| headers[found.layer].channels.list[found.channel].name.to_string();
+    // A file of several parts names them; some writers repeat that name in the channels.
+    let name = |found: &ChannelIndex| {
+        let header = &headers[found.layer];
+        let channel = header.channels.list[found.channel].name.to_string();
+        match &header.own_attributes.layer_name {
+            Some(part) if headers.len() > 1 && !channel.starts_with(&format!("{part}.")) => format!("{part}.{channel}"),
+            _ => channel,
+        }
+    };
     let indices =
         |layer: usize| (0..headers[layer].channels.list.len()).map(move |channel| ChannelIndex { layer, channel });
     let all = (0..headers.len()).filter(|layer| !headers[*layer].deep).flat_map(indices);
     let all: Vec<ChannelIndex> = all.collect();
     let names = || all.iter().map(&name).collect::<Vec<_>>().join(", ");
     if let Some(asked) = &expected.options.channel {
-        let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
         let exact = all.iter().find(|found| name(found) == *asked);
         let similar = || all.iter().find(|found| name(found).eq_ignore_ascii_case(asked));
-        let component = || all.iter().find(|found| last(&name(found)).eq_ignore_ascii_case(asked));
+        let ending = format!(".{}", asked.to_ascii_lowercase());
+        let component = || all.iter().find(|found| name(found).to_ascii_lowercase().ends_with(&ending));
         let found = exact.or_else(similar).or_else(component);
         return found.copied().ok_or_else(|| {
             Error::input(
@@ -159,6 +191,7 @@ fn choice(
         ranked.into_iter().map(|(_, found)| *found).chain(all.iter().copied().take(1)).collect();
     for found in &candidates {
         let mut is_near = false;
+        admitted(path, expected, headers, found.layer)?;
         lines(path, &headers[found.layer], *found, |_, values| {
             is_near = values.iter().any(|value| value.abs() < FAR || !is_float(found));
             Ok(!is_near)
@@ -187,13 +220,19 @@ fn rank(name: &str) -> Option<usize> {
     }
     let known = HEIGHT_CHANNELS.iter().position(|known| known == last);
     let is_vector = before.last().is_some_and(|part| VECTORS.contains(part));
-    let is_height =
-        before.iter().any(|part| ["height", "elev", "terrain", "displace"].iter().any(|word| part.contains(word)));
-    match known {
-        Some(_) if is_height => Some(0),
-        Some(rank) if !is_vector => Some(1 + rank),
-        _ => Some(1 + HEIGHT_CHANNELS.len()),
-    }
+    let is_height = |part: &&str| {
+        HEIGHT_WORDS.iter().any(|word| part.contains(word))
+            || part.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "disp")
+    };
+    let rank = match known {
+        Some(_) if before.iter().any(is_height) => return Some(0),
+        Some(rank) if !is_vector => 1 + rank,
+        // A name such as "elevation_m" is as good as "height".
+        _ if is_height(last) => 2,
+        _ => 1 + HEIGHT_CHANNELS.len(),
+    };
+    let is_colour = before.iter().any(|part| COLOUR_WORDS.iter().any(|word| part.contains(word)));
+    Some(if is_colour { 2 + HEIGHT_CHANNELS.len() + rank } else { rank })
 }
 
 /// Assembles lines of blocks into rows. Blocks arrive in any order; incomplete rows wait until all rows before them are complete. In a
@@ -337,7 +376,7 @@ mod tests {
         let ones = || FlatSamples::F32(vec![1.0; 6]);
         let far = || FlatSamples::F32(vec![1e10; 6]);
         type Channel = (&'static str, fn() -> FlatSamples);
-        let cases: [&[Channel]; 8] = [
+        let cases: [&[Channel]; 12] = [
             &[("ViewLayer.Combined.A", ones), ("ViewLayer.Combined.R", heights), ("ViewLayer.Combined.G", heights)],
             &[("ViewLayer.Depth.Z", far), ("ViewLayer.Combined.A", ones), ("ViewLayer.Combined.R", heights)],
             &[("ViewLayer.Depth.Z", heights), ("ViewLayer.Combined.A", ones), ("ViewLayer.Combined.R", ones)],
@@ -346,12 +385,46 @@ mod tests {
             &[("Normal.Y", ones), ("Normal.Z", ones), ("Height.V", heights)],
             &[("mask", ones), ("A", ones), ("elevation_m", heights)],
             &[("Displacement.R", heights), ("Y", ones)],
+            &[("Heightmap", heights), ("R", ones), ("G", ones)],
+            &[("bump.V", heights), ("Y", ones)],
+            &[("disp_map", heights), ("R", ones)],
+            &[("diffuse.Y", ones), ("other", heights)],
         ];
         for case in cases {
             let channels = case.iter().map(|(name, samples)| AnyChannel::new(*name, samples())).collect();
             let read = read_channels(channels).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!((read.cells[0], read.cells[5]), (2.5, 5.0), "{:?}", read.warnings);
         }
+    }
+
+    #[test]
+    fn the_name_of_a_part_counts() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("parts.exr");
+        let part = |name: &str, value: f32| {
+            let channels =
+                AnyChannels::sort(SmallVec::from_vec(vec![AnyChannel::new("R", FlatSamples::F32(vec![value; 6]))]));
+            Layer::new((3, 2), LayerAttributes::named(name), Encoding::UNCOMPRESSED, channels)
+        };
+        let parts = SmallVec::from_vec(vec![part("beauty", 1.0), part("height", 2.0)]);
+        let attributes = exr::meta::header::ImageAttributes::new(exr::prelude::IntegerBounds::from_dimensions((3, 2)));
+        Image::from_layers(attributes, parts).write().to_file(&path).expect("it is writable");
+        assert_eq!(read(&path, &ReadConstraints::anything()).map(|read| read.cells[0]).ok(), Some(2.0));
+        let mut expected = ReadConstraints::anything();
+        expected.options.channel = Some("Beauty.R".to_owned());
+        assert_eq!(read(&path, &expected).map(|read| read.cells[0]).ok(), Some(1.0));
+    }
+
+    #[test]
+    fn a_layer_is_admitted_before_its_channels_are_compared() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("far.exr");
+        let named = |name: &str, value: f32| AnyChannel::new(name, FlatSamples::F32(vec![value; 64 * 64]));
+        put(&path, (64, 64), vec![named("Z", 1e10), named("R", 3.0)], Encoding::FAST_LOSSLESS);
+        let mut expected = ReadConstraints::anything();
+        assert_eq!(read(&path, &expected).map(|read| read.cells[0]).ok(), Some(3.0));
+        expected.budget = crate::io::Budget::of(1);
+        assert!(read(&path, &expected).expect_err("it exceeds the budget").to_string().contains("of memory"));
     }
 
     #[test]
@@ -375,7 +448,7 @@ mod tests {
 
     #[test]
     fn non_finite_exr_cells_are_filled() {
-        for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN] {
+        for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN, 1e10] {
             let samples = FlatSamples::F32(vec![3.0, 3.0, 3.0, 3.0, value, 3.0]);
             let read = read_channels(vec![AnyChannel::new("Y", samples)]).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!((read.cells[4], read.nodata.map(|mask| mask[4]), read.warnings.len()), (3.0, Some(1.0), 2));

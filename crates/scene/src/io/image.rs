@@ -1,17 +1,19 @@
 //! Images of other formats as heights: JPEG, TGA, BMP, PGM (and PPM, PAM) and WebP.
 
-use std::path::Path;
+use std::{
+    io::{ErrorKind, Read},
+    path::Path,
+};
 
-use image::{ColorType, DynamicImage, ImageFormat, ImageReader, Limits};
+use image::{ColorType, ImageFormat, ImageReader, Limits};
 
 use super::{
     Error,
-    colours::{Recogniser, decode, samples_of, warnings_of},
-    description::Description,
+    colours::{PixelLayout, TakeRow, read_pixels},
     input::open,
-    raster::{Purpose, Raster, RasterLayout, ReadConstraints},
+    jpeg,
+    raster::{Raster, ReadConstraints},
 };
-use crate::model::origin::Encoding;
 
 /// Formats by extension.
 pub(super) const FORMATS: [(&str, ImageFormat); 9] = [
@@ -31,12 +33,22 @@ pub(super) const FORMATS: [(&str, ImageFormat); 9] = [
 /// # Errors
 /// The file is not an image of this format, is damaged or truncated, or its size is rejected.
 pub(super) fn read(path: &Path, expected: &ReadConstraints, format: ImageFormat) -> Result<Raster, Error> {
-    let bad = |error: image::ImageError| match error {
-        image::ImageError::IoError(cause) if cause.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Error::input(path, "truncated", "expected a complete image")
-        }
-        error => Error::input(path, format!("not a complete image ({error})"), "expected a greyscale image"),
+    let bad = |error: image::ImageError| {
+        let (wrong, right) = match error {
+            image::ImageError::IoError(cause) if cause.kind() != ErrorKind::UnexpectedEof => {
+                return Error::unreadable(path, &cause);
+            }
+            image::ImageError::IoError(_) => ("truncated".to_owned(), "expected a complete image"),
+            image::ImageError::Unsupported(_) => {
+                ("this variant of the format is not supported".to_owned(), "save it as a 16-bit greyscale PNG")
+            }
+            error => (format!("not a complete image ({error})"), "expected a greyscale image"),
+        };
+        Error::input(path, wrong, right)
     };
+    if format == ImageFormat::Jpeg && !jpeg::is_complete(open(path)?.bytes().map_while(Result::ok)) {
+        return Err(Error::input(path, "not a JPEG image, or truncated", "expected a complete image"));
+    }
     let reader = ImageReader::with_format(open(path)?, format);
     let (width, height) = reader.into_dimensions().map_err(bad)?;
     let size = expected.admit(path, width.into(), height.into())?;
@@ -48,49 +60,68 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints, format: ImageFormat)
     limits.max_alloc = Some(2 * bytes + (1 << 20));
     reader.limits(limits);
     let decoded = reader.decode().map_err(bad)?;
-    let (channels, is_wide, samples): (usize, bool, Vec<u16>) = match decoded.color() {
+    let (channels, is_wide, mut samples): (usize, bool, Vec<u16>) = match decoded.color() {
         ColorType::L8 => (1, false, widened(decoded.as_bytes())),
         ColorType::La8 => (2, false, widened(decoded.as_bytes())),
         ColorType::Rgb8 => (3, false, widened(decoded.as_bytes())),
         ColorType::Rgba8 => (4, false, widened(decoded.as_bytes())),
         ColorType::L16 => (1, true, decoded.into_luma16().into_raw()),
-        _ => (3, true, DynamicImage::into_rgb16(decoded).into_raw()),
+        ColorType::La16 => (2, true, decoded.into_luma_alpha16().into_raw()),
+        ColorType::Rgba16 => (4, true, decoded.into_rgba16().into_raw()),
+        _ => (3, true, decoded.into_rgb16().into_raw()),
     };
-    let asked = expected.options.encoding;
-    let encoding = asked.unwrap_or_else(|| {
-        let mut recogniser = Recogniser::default();
-        // Layers are not heights.
-        if channels > 2 && !is_wide && matches!(expected.purpose, Purpose::Heights) {
-            for row in samples.chunks_exact(size.0 * channels) {
-                let row: Vec<u8> = row.iter().map(|sample| *sample as u8).collect();
-                recogniser.push(&row, channels);
-            }
-        }
-        recogniser.finish()
-    });
-    let encoding = if channels > 2 { encoding } else { Encoding::Grey };
-    let full = if is_wide { u16::MAX.into() } else { f64::from(u8::MAX) };
-    let layout = RasterLayout {
-        size,
-        samples: samples_of(encoding, full),
-        description: Description::default(),
-        band: 1,
-        besides: 0,
-        warnings: warnings_of(encoding, channels, is_wide, asked.is_some()),
-    };
-    expected.raster(path, layout, |rows| {
-        samples.chunks_exact(size.0 * channels).try_for_each(|row| {
-            let value = |pixel: &[u16]| {
-                let mut wide = [0.0; 4];
-                wide.iter_mut().zip(pixel).for_each(|(wide, sample)| *wide = f64::from(*sample));
-                decode(encoding, &wide[..channels])
-            };
-            let row: Vec<f64> = row.chunks_exact(channels).map(value).collect();
-            rows.push(&row)
-        })
-    })
+    // Many programs leave the opacity of TGA and BMP at zero.
+    let is_unused = channels.is_multiple_of(2) && samples.chunks_exact(channels).all(|pixel| pixel.last() == Some(&0));
+    if is_unused {
+        samples.iter_mut().skip(channels - 1).step_by(channels).for_each(|opacity| *opacity = u16::MAX);
+    }
+    let rows = |take: &mut TakeRow| samples.chunks_exact(size.0 * channels).try_for_each(take);
+    let mut raster = read_pixels(path, expected, size, PixelLayout { channels, is_wide }, 0, rows)?;
+    if is_unused {
+        raster.warnings.push("all pixels are transparent, opacity is ignored".to_owned());
+    }
+    Ok(raster)
 }
 
 fn widened(bytes: &[u8]) -> Vec<u16> {
     bytes.iter().map(|byte| u16::from(*byte)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{DynamicImage, GrayImage, RgbaImage};
+
+    use super::*;
+
+    fn read_image(image: impl Into<DynamicImage>, format: ImageFormat, cut: usize) -> Result<Raster, Error> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("map");
+        image.into().save_with_format(&path, format).expect("it is writable");
+        let bytes = std::fs::read(&path).expect("it was just written");
+        std::fs::write(&path, &bytes[..bytes.len().saturating_sub(cut)]).expect("it is writable");
+        read(&path, &ReadConstraints::ranged(255.0), format)
+    }
+
+    #[test]
+    fn a_truncated_jpeg_is_refused() {
+        let hills = || GrayImage::from_fn(64, 64, |x, y| image::Luma([(x * 3 + y) as u8]));
+        assert!(read_image(hills(), ImageFormat::Jpeg, 0).is_ok());
+        for cut in [1, 2, 100, usize::MAX] {
+            let error = read_image(hills(), ImageFormat::Jpeg, cut).expect_err("it is cut off").to_string();
+            assert!(error.contains("not a JPEG image, or truncated"), "{error}");
+        }
+    }
+
+    #[test]
+    fn transparent_pixels_have_no_data_unless_all_are_transparent() {
+        let with = |opacity: fn(u32) -> u8| RgbaImage::from_fn(5, 1, |x, _| image::Rgba([40, 40, 40, opacity(x)]));
+        for format in [ImageFormat::WebP, ImageFormat::Tga] {
+            let read = read_image(with(|x| if x == 3 { 0 } else { 9 }), format, 0);
+            let nodata = read.unwrap_or_else(|error| panic!("{error}")).nodata.expect("a pixel is transparent");
+            assert_eq!(nodata.to_vec(), [0.0, 0.0, 0.0, 1.0, 0.0]);
+            let read = read_image(with(|_| 0), format, 0).unwrap_or_else(|error| panic!("{error}"));
+            assert!(read.nodata.is_none() && (read.cells[0] - 40.0).abs() < 1e-3, "{:?}", read.warnings);
+            assert!(read.warnings.iter().any(|warning| warning.contains("opacity is ignored")), "{:?}", read.warnings);
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufReader, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::de::DeserializeOwned;
@@ -14,6 +14,8 @@ use super::Error;
 
 /// Maximum length of a text file, in bytes; a thousand times the size of usual scenes, presets, sidecars and settings.
 const LONGEST_TEXT: u64 = 4 << 20;
+/// Maximum length of a file beside a raster, in bytes: `.aux.xml` may contain histograms and attribute tables.
+const LONGEST_COMPANION: u64 = 64 << 20;
 
 /// Opens a regular file.
 ///
@@ -43,18 +45,24 @@ pub fn open(path: &Path) -> Result<BufReader<File>, Error> {
 /// As [`open()`], or the file is not UTF-8 or too long.
 pub fn text(path: &Path) -> Result<String, Error> {
     let no_text = |error| Error::unreadable(path, &io::Error::new(io::ErrorKind::InvalidData, error));
-    String::from_utf8(bytes(path)?).map_err(no_text)
+    let bytes = bytes(path, LONGEST_TEXT, "expected a scene, preset, sidecar or settings file")?;
+    String::from_utf8(bytes).map_err(no_text)
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+/// Reads at most `most` bytes from the start of a file.
+///
+/// # Errors
+/// As [`open()`].
+pub(super) fn start_of(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    let read = open(path)?.take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Error::unreadable(path, &error))?;
-    if bytes.len() as u64 > LONGEST_TEXT {
-        let wrong = format!("longer than {} MiB", LONGEST_TEXT >> 20);
-        return Err(Error::input(path, wrong, "expected a scene, preset, sidecar or settings file"));
-    }
-    Ok(bytes)
+    let read = open(path)?.take(most).read_to_end(&mut bytes);
+    read.map_err(|error| Error::unreadable(path, &error)).map(|_| bytes)
+}
+
+fn bytes(path: &Path, longest: u64, right: &str) -> Result<Vec<u8>, Error> {
+    let bytes = start_of(path, longest + 1)?;
+    let wrong = || format!("longer than {} MiB", longest >> 20);
+    if bytes.len() as u64 > longest { Err(Error::input(path, wrong(), right)) } else { Ok(bytes) }
 }
 
 /// Reads a text file, or returns `None` if there is none.
@@ -68,12 +76,25 @@ pub fn read_text_if_exists(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Reads a text file in an unknown encoding, or returns `None` if there is none.
+/// Reads a text file beside a raster in any encoding that contains ASCII, or returns `None` if there is none.
 ///
 /// # Errors
 /// It cannot be read or is too long.
-pub(super) fn read_bytes_if_exists(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    if path.is_file() { bytes(path).map(Some) } else { Ok(None) }
+pub(super) fn read_companion(path: &Path) -> Result<Option<String>, Error> {
+    let right = "remove the histograms and tables that it contains";
+    let read = || bytes(path, LONGEST_COMPANION, right).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if path.is_file() { read().map(Some) } else { Ok(None) }
+}
+
+/// Returns the file with this name, or else the first one whose name differs only in case.
+pub(super) fn find_in_any_case(path: &Path) -> Option<PathBuf> {
+    if path.is_file() {
+        return Some(path.to_owned());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name()?;
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    entries.filter(|entry| entry.file_name().eq_ignore_ascii_case(name)).map(|entry| entry.path()).min()
 }
 
 /// Parses a value from RON. `what` names the expected content for the error, `right` is the remedy.

@@ -17,6 +17,7 @@ pub mod film;
 pub mod heightmap;
 mod image;
 pub mod input;
+mod jpeg;
 pub mod lesson;
 mod markup;
 mod new_terrain;

@@ -11,14 +11,12 @@ use png::{
 
 use super::{
     Error, JobProgress,
-    colours::{Recogniser, decode, samples_of, warnings_of},
-    description::Description,
+    colours::{self, PixelLayout},
     embedded,
     input::open,
     output,
-    raster::{Purpose, Raster, RasterLayout, ReadConstraints, quantised},
+    raster::{Raster, ReadConstraints, quantised},
 };
-use crate::model::origin::Encoding;
 use thalweg_sim::core::grid::Grid;
 
 /// A file or embedded bytes.
@@ -55,7 +53,8 @@ fn decoder(path: &Path) -> Result<Decoder<Box<dyn BufReadSeek>>, Error> {
     Ok(decoder)
 }
 
-/// Reads an image as heights: greyscale values, encoded heights, or the luminance of colours. Alpha is ignored.
+/// Reads an image as heights: greyscale values, encoded heights, or the luminance of colours. Transparent pixels have no
+/// data.
 ///
 /// # Errors
 /// The file is not a PNG, is damaged or truncated, or its size is rejected.
@@ -73,47 +72,16 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     } else {
         0
     };
-    let asked = expected.options.encoding;
-    let encoding = match asked {
-        _ if channels < 3 => Encoding::Grey,
-        Some(encoding) => encoding,
-        // Layers are not heights.
-        None if is_wide || matches!(expected.purpose, Purpose::Layer(_)) => Encoding::Grey,
-        None => {
-            expected.budget.request(path, whole as u64)?;
-            let mut recogniser = Recogniser::default();
-            lines(path, reader, size, line, |line| {
-                recogniser.push(line, channels);
-                Ok(())
-            })?;
-            recogniser.finish()
-        }
-    };
-    let full = if is_wide { u16::MAX.into() } else { f64::from(u8::MAX) };
-    let layout = RasterLayout {
-        size,
-        samples: samples_of(encoding, full),
-        description: Description::default(),
-        band: 1,
-        besides: (whole + 4 * line) as u64,
-        warnings: warnings_of(encoding, channels, is_wide, asked.is_some()),
-    };
-    expected.raster(path, layout, |rows| {
+    let mut samples = vec![0; size.0 * channels];
+    colours::read_pixels(path, expected, size, PixelLayout { channels, is_wide }, (whole + 6 * line) as u64, |take| {
         let reader = decoder(path)?.read_info().map_err(bad)?;
-        let mut values = vec![0.0; size.0];
         lines(path, reader, size, line, |line| {
             let sample = |at: usize| match is_wide {
-                true => f64::from(u16::from_be_bytes([line[2 * at], line[2 * at + 1]])),
-                false => f64::from(line[at]),
+                true => u16::from_be_bytes([line[2 * at], line[2 * at + 1]]),
+                false => line[at].into(),
             };
-            for (x, value) in values.iter_mut().enumerate() {
-                let pixel: [f64; 4] =
-                    std::array::from_fn(
-                        |channel| if channel < channels { sample(x * channels + channel) } else { 0.0 },
-                    );
-                *value = decode(encoding, &pixel[..channels]);
-            }
-            rows.push(&values)
+            samples.iter_mut().enumerate().for_each(|(at, value)| *value = sample(at));
+            take(&samples)
         })
     })
 }
@@ -149,7 +117,8 @@ fn unusable(path: &Path, error: &DecodingError) -> Error {
     let wrong = match error {
         DecodingError::IoError(cause) if cause.kind() == ErrorKind::UnexpectedEof => "truncated".to_owned(),
         DecodingError::IoError(cause) => return Error::unreadable(path, cause),
-        _ => format!("not a complete PNG image ({error})"),
+        DecodingError::LimitsExceeded => "too large to be decoded".to_owned(),
+        DecodingError::Format(_) | DecodingError::Parameter(_) => "damaged, or not a PNG image".to_owned(),
     };
     Error::input(path, wrong, "expected a 16-bit greyscale PNG")
 }
@@ -280,6 +249,38 @@ mod tests {
         let read = read(&path, &ReadConstraints::ranged(255.0)).expect("it was just written");
         assert_eq!(read.warnings.len(), 3);
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn transparent_pixels_have_no_data() {
+        let (_folder, path) = path();
+        let put = |color: ColorType, transparent: Option<Vec<u8>>, bytes: &[u8]| {
+            let mut encoder = Encoder::new(File::create(&path).expect("it is writable"), 3, 1);
+            encoder.set_color(color);
+            encoder.set_depth(BitDepth::Sixteen);
+            transparent.into_iter().for_each(|sample| encoder.set_trns(sample));
+            let mut writer = encoder.write_header().expect("it is writable");
+            writer.write_image_data(bytes).expect("it is writable");
+            writer.finish().expect("it is writable");
+            let read = read(&path, &ReadConstraints::ranged(65535.0)).unwrap_or_else(|error| panic!("{error}"));
+            (read.cells.to_vec(), read.nodata.map(|nodata| nodata.to_vec()))
+        };
+        let wanted = (vec![513.0, 513.0, 513.0], Some(vec![0.0, 1.0, 0.0]));
+        assert_eq!(put(ColorType::GrayscaleAlpha, None, &[2, 1, 0, 1, 7, 7, 0, 0, 2, 1, 255, 0]), wanted);
+        assert_eq!(put(ColorType::Grayscale, Some(vec![7, 7]), &[2, 1, 7, 7, 2, 1]), wanted);
+    }
+
+    #[test]
+    fn an_encoding_needs_colours_of_8_bits() {
+        let (_folder, path) = path();
+        write_png16(&path, &Grid::filled(3, 2, 5.0), (0.0, 9.0), &JobProgress::default()).expect("it is writable");
+        let mut expected = ReadConstraints::anything();
+        expected.options.encoding = Some(crate::model::origin::Encoding::Mapbox);
+        let error = read(&path, &expected).expect_err("it is grey").to_string();
+        assert!(error.contains("no heights encoded in red, green and blue of 8 bits; omit --encoding"), "{error}");
+        std::fs::write(&path, "no image").expect("it is writable");
+        let error = read(&path, &expected).expect_err("it is no image").to_string();
+        assert!(error.ends_with("damaged, or not a PNG image; expected a 16-bit greyscale PNG"), "{error}");
     }
 
     #[test]

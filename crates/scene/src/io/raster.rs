@@ -29,6 +29,8 @@ const NODATA_TOLERANCE: f64 = 2.4e-7;
 const HUGE: f64 = 1e38;
 /// Values that mark cells without data even where a file does not state it.
 pub(super) const SENTINELS: [f64; 4] = [-32768.0, -32767.0, -9999.0, -99999.0];
+/// Values of the same kind that are no height in any unit.
+const FOREIGN_SENTINELS: [f64; 4] = [i32::MIN as f64, 1e20, 1e30, 1e31];
 /// Distance of a sentinel from all other values. Closer values belong to a deep sea.
 const SENTINEL_GAP: f64 = 500.0;
 
@@ -123,6 +125,13 @@ struct Conversion {
     offset: f64,
 }
 
+impl RasterLayout {
+    /// Creates the layout of a single band without a description that needs no memory besides the map.
+    pub(super) fn new(size: (usize, usize), samples: SampleScale, warnings: Vec<String>) -> Self {
+        Self { size, samples, description: Description::default(), band: 1, besides: 0, warnings }
+    }
+}
+
 impl Conversion {
     fn of(self, raw: f64) -> f64 {
         self.offset + raw * self.scale
@@ -135,6 +144,8 @@ struct NodataRule {
     stated: Option<f64>,
     /// `true` if sentinels mark such cells too.
     sentinels: bool,
+    /// `true` if the same holds for sentinels that are no height.
+    foreign: bool,
 }
 
 /// Statistics of the raw values of a map.
@@ -143,6 +154,8 @@ struct RawStatistics {
     missing: usize,
     /// Number of sentinels and the largest of them.
     sentinels: (usize, f64),
+    /// A sentinel that is no height.
+    foreign: Option<f64>,
     /// Smallest and largest value of the other cells.
     range: [f64; 2],
 }
@@ -167,11 +180,14 @@ impl RasterRows<'_> {
                 raw == nodata || raw as f32 == nodata as f32 && (raw - nodata).abs() <= NODATA_TOLERANCE * nodata.abs()
             };
             let is_sentinel = voids.sentinels && SENTINELS.contains(&raw);
-            if raw.is_nan() || raw.abs() >= HUGE || is_sentinel || voids.stated.is_some_and(near) {
+            let is_foreign = voids.foreign && FOREIGN_SENTINELS.into_iter().any(near);
+            if raw.is_nan() || raw.abs() >= HUGE || is_sentinel || is_foreign || voids.stated.is_some_and(near) {
                 *cell = f32::NAN;
                 found.missing += 1;
                 if is_sentinel {
                     found.sentinels = (found.sentinels.0 + 1, found.sentinels.1.max(raw));
+                } else if is_foreign {
+                    found.foreign = Some(raw);
                 }
                 continue;
             }
@@ -308,19 +324,26 @@ impl ReadConstraints {
         let is_height = matches!(self.purpose, Purpose::Heights);
         // Warnings about sizes and ranges come last.
         let mut later = Vec::new();
+        if is_height && geo.as_ref().is_some_and(|geo| geo.crs == Crs::Unknown) {
+            let name = path.with_extension("prj");
+            later.push(format!(
+                "its coordinate reference system is unknown; state it as well-known text in {}",
+                name.file_name().unwrap_or_default().to_string_lossy()
+            ));
+        }
         let cell_size = self.cell_size(path, cell_size, fit.factor, &mut later)?;
         let (conversion, converted) = self.conversion(path, samples, &description, (fit, cell_size), &mut later)?;
 
         let nodata = description.nodata.as_deref().and_then(number_prefix);
-        let mut voids =
-            NodataRule { stated: nodata, sentinels: nodata.is_none() && !matches!(samples, SampleScale::Steps(_)) };
+        let are_unstated = nodata.is_none() && !matches!(samples, SampleScale::Steps(_));
+        let mut voids = NodataRule { stated: nodata, sentinels: are_unstated, foreign: are_unstated };
         let mut pass = |target: (usize, usize), voids: NodataRule| -> Result<(Grid, RawStatistics), Error> {
             self.budget.request(
                 path,
                 Resampler::bytes(size, target).saturating_add(besides).saturating_add(4 * size.0 as u64),
             )?;
-            let found =
-                RawStatistics { missing: 0, sentinels: (0, f64::MIN), range: [f64::INFINITY, f64::NEG_INFINITY] };
+            let range = [f64::INFINITY, f64::NEG_INFINITY];
+            let found = RawStatistics { missing: 0, sentinels: (0, f64::MIN), foreign: None, range };
             let (resampler, row) = (Resampler::new(size, target), vec![0.0; size.0]);
             let mut rows = RasterRows { path, bounds: self.bounds, size, conversion, voids, resampler, row, found };
             read(&mut rows)?;
@@ -335,10 +358,12 @@ impl ReadConstraints {
             (cells, found) = pass(first, voids)?;
         }
         let count = size.0 * size.1;
-        let label = match (&description.nodata, found.sentinels.0) {
+        let unstated = if found.sentinels.0 > 0 { Some(found.sentinels.1) } else { found.foreign };
+        let label = match (&description.nodata, unstated) {
             (Some(text), _) => text.trim().to_owned(),
-            (None, 0) => "NaN".to_owned(),
-            (None, _) => format!("{} without a stated NODATA value", found.sentinels.1),
+            (None, None) => "NaN".to_owned(),
+            (None, Some(value)) if value.abs() > 1e15 => format!("{:e} without a stated NODATA value", value as f32),
+            (None, Some(value)) => format!("{value} without a stated NODATA value"),
         };
         let mut mask = None;
         if found.missing == count {
@@ -535,6 +560,15 @@ impl ReadConstraints {
             ));
         }
     }
+}
+
+/// Returns the error about a channel that is not among the `count` ones of a file. `kind` is the word for a channel.
+pub(super) fn no_channel(path: &Path, kind: &str, name: &str, count: u64) -> Error {
+    let right = match count {
+        1 => format!("the file has a single {kind}, omit --channel"),
+        _ => format!("choose one of 1 to {count} with --channel"),
+    };
+    Error::input(path, format!("there is no {kind} {name}"), right)
 }
 
 /// Quantises a grid for an integer format, from 0 at `min` to `full` at `max`, clamped. If both are equal, all values are 0, which is

@@ -21,9 +21,9 @@ use xxhash_rust::xxh3::Xxh3;
 use super::{
     Error, JobProgress,
     description::Description,
-    input::open,
+    input::{open, start_of},
     output::{self, bytes_of, hex},
-    raster::{Raster, RasterLayout, ReadConstraints, SampleScale, quantised},
+    raster::{Raster, RasterLayout, ReadConstraints, SampleScale, no_channel, quantised},
     sidecar::Sidecar,
 };
 use crate::model::origin::{RawCells, RawKind};
@@ -40,6 +40,13 @@ pub(super) struct RawLayout {
     first: u64,
     next: u64,
     row: u64,
+}
+
+impl RawCells {
+    /// Returns the type of cells that hold values in a unit.
+    fn samples(self) -> SampleScale {
+        self.limits().map_or(SampleScale::Floats, SampleScale::Integers)
+    }
 }
 
 impl RawLayout {
@@ -93,7 +100,7 @@ impl RawLayout {
         warnings: Vec<String>,
     ) -> Result<Raster, Error> {
         let besides = self.next * size.0 as u64 + 8 * size.0 as u64;
-        let layout = RasterLayout { size, samples, description, band: 1, besides, warnings };
+        let layout = RasterLayout { description, besides, ..RasterLayout::new(size, samples, warnings) };
         expected.raster(path, layout, |rows| self.read(path, size, |values, _| rows.push(values)))
     }
 }
@@ -156,10 +163,7 @@ fn channel(path: &Path, expected: &ReadConstraints, count: u64, warnings: &mut V
     match &expected.options.channel {
         Some(name) => {
             let number = name.trim().parse::<u64>().ok().filter(|number| (1..=count).contains(number));
-            number.map(|number| number - 1).ok_or_else(|| {
-                let right = format!("choose one of 1 to {count} with --channel");
-                Error::input(path, format!("there is no channel {name}"), right)
-            })
+            number.map(|number| number - 1).ok_or_else(|| no_channel(path, "channel", name, count))
         }
         None => {
             if count > 1 {
@@ -234,9 +238,7 @@ fn recognised(
 
 /// Returns `true` if the first bytes of a file are plausible heights as floats of either byte order.
 fn are_floats(path: &Path) -> Result<bool, Error> {
-    let mut bytes = Vec::new();
-    let read = open(path)?.take(1 << 16).read_to_end(&mut bytes);
-    read.map_err(|error| Error::unreadable(path, &error))?;
+    let bytes = start_of(path, 1 << 16)?;
     let (cells, _) = bytes.as_chunks::<4>();
     let plausible = |convert: fn([u8; 4]) -> f32| {
         let count = cells.iter().filter(|cell| (1e-3..1e5).contains(&convert(**cell).abs())).count();

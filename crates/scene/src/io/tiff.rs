@@ -22,14 +22,15 @@ use self::{
 };
 use super::{
     Error,
+    colours::{Recogniser, asked_encoding, decode, recognition},
     description::{Description, appended},
     input::open,
     nodata, output,
-    raster::{Raster, RasterLayout, RasterMetadata, ReadConstraints, SENTINELS, SampleScale},
+    raster::{Purpose, Raster, RasterLayout, RasterMetadata, ReadConstraints, SENTINELS, SampleScale, no_channel},
 };
 use crate::model::{
     crs::{POINTS, RASTER_TYPE},
-    origin::{Crs, GeoKey, Georeference},
+    origin::{Crs, Encoding, GeoKey, Georeference},
 };
 use thalweg_sim::core::grid::Grid;
 
@@ -48,8 +49,10 @@ const NODATA: u16 = 42113;
 /// Bits of the subfile type: a smaller version of another image, and a mask.
 const REDUCED: u64 = 1;
 const MASK: u64 = 4;
-/// Photometric interpretation of indices of colours.
+/// Photometric interpretations: colours, indices of colours, and luminance with chrominance.
+const RGB: u64 = 2;
 const PALETTE: u64 = 3;
+const YCBCR: u64 = 6;
 
 /// Reads elevations from any numeric type. Cells without data (NODATA, NaN, masked or transparent) are filled from their nearest
 /// neighbours with data.
@@ -63,8 +66,16 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let main = directories.iter().position(|directory| flags(directory) == 0).unwrap_or(0);
     let image = TiffImage::of(&directories[main], &file).map_err(bad)?;
     let size = expected.admit(path, image.width, image.height)?;
+    let open = |path: &Path, directory: usize, band: usize| {
+        let (file, directories) = self::directories(path)?;
+        let image = directories.get(directory).ok_or(ErrorKind::InvalidData.into());
+        let image = image.and_then(|directory| TiffImage::of(directory, &file));
+        image.map(|image| BandRows::new(file, image, band)).map_err(|error| unusable(path, &error))
+    };
     let mut warnings = Vec::new();
-    let band = band(path, expected, &image, &mut warnings)?;
+    let encoding = encoding(path, expected, &image, size, &mut warnings, |band| open(path, main, band))?;
+    let band = if encoding.is_some() { 0 } else { band(path, expected, &image, &mut warnings)? };
+    let bands = if encoding.is_some() { 0..3 } else { band..band + 1 };
 
     // Places of masks: path, index of the directory, and band.
     let (mut masks, mut mask_memory) = (Vec::new(), Vec::new());
@@ -94,31 +105,30 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         masks.push((external, 0, 0));
     }
 
+    let samples = match (encoding, image.format) {
+        (Some(Encoding::Terrarium | Encoding::Mapbox), _) | (_, SampleFormat::Float) => SampleScale::Floats,
+        _ => SampleScale::Integers(image.limits()),
+    };
+    let values = image.memory().saturating_mul(bands.len() as u64);
     let layout = RasterLayout {
-        size,
-        samples: if image.format == SampleFormat::Float {
-            SampleScale::Floats
-        } else {
-            SampleScale::Integers(image.limits())
-        },
         description: describe(&directories[main], &file, band),
         band: band + 1,
-        besides: mask_memory.into_iter().fold(image.memory(), u64::saturating_add),
-        warnings,
+        besides: mask_memory.into_iter().fold(values, u64::saturating_add),
+        ..RasterLayout::new(size, samples, warnings)
     };
     expected.raster(path, layout, |rows| {
-        let open = |path: &Path, directory: usize, band: usize| {
-            let (file, directories) = self::directories(path)?;
-            let image = directories.get(directory).ok_or(ErrorKind::InvalidData.into());
-            let image = image.and_then(|directory| TiffImage::of(directory, &file));
-            image.map(|image| BandRows::new(file, image, band)).map_err(|error| unusable(path, &error))
-        };
-        let mut values = open(path, main, band)?;
+        let mut values = bands.clone().map(|band| open(path, main, band)).collect::<Result<Vec<_>, Error>>()?;
         let masks = masks.iter().map(|(path, directory, band)| Ok((path, open(path, *directory, *band)?)));
         let mut masks = masks.collect::<Result<Vec<_>, Error>>()?;
-        let (mut row, mut valid) = (vec![0.0; size.0], vec![0.0; size.0]);
+        let (mut row, mut valid, mut colours) = (vec![0.0; size.0], vec![0.0; size.0], Vec::new());
         for index in 0..size.1 {
-            values.read(index, &mut row, rows.omitted()).map_err(bad)?;
+            if let Some(encoding) = encoding {
+                colour_row(&mut values, index, size.0, &mut colours).map_err(bad)?;
+                let pixels = colours.chunks_exact(3);
+                row.iter_mut().zip(pixels).for_each(|(cell, pixel)| *cell = decode(encoding, pixel));
+            } else {
+                values[0].read(index, &mut row, rows.omitted()).map_err(bad)?;
+            }
             for (path, mask) in &mut masks {
                 mask.read(index, &mut valid, 0.0).map_err(|error| unusable(path, &error))?;
                 row.iter_mut().zip(&valid).filter(|(_, valid)| **valid == 0.0).for_each(|(cell, _)| *cell = f64::NAN);
@@ -127,6 +137,45 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         }
         Ok(())
     })
+}
+
+/// Returns the encoding of heights in red, green and blue: that of the option, or one that is recognised; `None` if a band is to be read.
+fn encoding(
+    path: &Path,
+    expected: &ReadConstraints,
+    image: &TiffImage,
+    size: (usize, usize),
+    warnings: &mut Vec<String>,
+    open: impl Fn(usize) -> Result<BandRows, Error>,
+) -> Result<Option<Encoding>, Error> {
+    let has_colours = image.samples > 2 && image.bits == 8 && image.format == SampleFormat::Unsigned;
+    let asked = asked_encoding(path, expected, has_colours)?;
+    let may_encode = has_colours && image.photometric == Some(RGB) && expected.options.channel.is_none();
+    if asked.is_some() || !may_encode || matches!(expected.purpose, Purpose::Layer(_)) {
+        return Ok(asked.filter(|_| has_colours));
+    }
+    expected.budget.request(path, image.memory().saturating_mul(3))?;
+    let mut bands = (0..3).map(open).collect::<Result<Vec<_>, Error>>()?;
+    let (mut recogniser, mut row) = (Recogniser::default(), Vec::new());
+    for index in 0..size.1 {
+        colour_row(&mut bands, index, size.0, &mut row).map_err(|error| unusable(path, &error))?;
+        recogniser.push(&row, 3);
+    }
+    let encoding = recogniser.finish();
+    warnings.extend(recognition(encoding));
+    Ok(Some(encoding).filter(|encoding| *encoding != Encoding::Grey))
+}
+
+/// Reads a row of red, green and blue of 8 bits. Sparse pixels are black.
+fn colour_row(bands: &mut [BandRows], index: usize, width: usize, row: &mut Vec<u16>) -> io::Result<()> {
+    let mut values = vec![0.0; width];
+    row.resize(3 * width, 0);
+    for (channel, band) in bands.iter_mut().enumerate() {
+        band.read(index, &mut values, 0.0)?;
+        let samples = row.iter_mut().skip(channel).step_by(3);
+        samples.zip(&values).for_each(|(sample, value)| *sample = *value as u16);
+    }
+    Ok(())
 }
 
 /// Opens a TIFF and reads its directories.
@@ -147,11 +196,9 @@ fn band(
     let count = image.samples;
     if let Some(name) = &expected.options.channel {
         let number = name.trim().parse::<usize>().ok().filter(|number| (1..=count).contains(number));
-        return number.map(|number| number - 1).ok_or_else(|| {
-            Error::input(path, format!("there is no band {name}"), format!("choose one of 1 to {count} with --channel"))
-        });
+        return number.map(|number| number - 1).ok_or_else(|| no_channel(path, "band", name, count as u64));
     }
-    let colours = if image.photometric == Some(2) || image.photometric == Some(6) { " as colours" } else { "" };
+    let colours = if matches!(image.photometric, Some(RGB | YCBCR)) { " as colours" } else { "" };
     let opaque = count - image.extra.iter().filter(|extra| matches!(extra, 1 | 2)).count().min(count - 1);
     if opaque > 1 {
         warnings.push(format!("{opaque} bands{colours}; heights are read from band 1, choose another with --channel"));
@@ -201,8 +248,10 @@ fn unusable(path: &Path, error: &io::Error) -> Error {
     match error.kind() {
         ErrorKind::UnexpectedEof => Error::input(path, "truncated", NEEDED),
         ErrorKind::Unsupported => {
-            let right = "save it without compression or with Deflate, LZW or Zstandard, as integers or floats";
-            Error::input(path, format!("{error} is not supported"), right)
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let right =
+                format!("convert it to floats first, e.g. `gdal_translate -b 1 -ot Float32 {name} heights.tif`");
+            Error::input(path, format!("{error} not supported"), right)
         }
         ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::Other | ErrorKind::OutOfMemory => {
             Error::input(path, format!("not a complete TIFF ({error})"), NEEDED)

@@ -115,8 +115,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
         unit: (unit == 1).then(|| "ft".to_owned()),
         ..Description::default()
     };
-    let layout =
-        RasterLayout { size, samples: SampleScale::Floats, description, band: 1, besides: 0, warnings: Vec::new() };
+    let layout = RasterLayout { description, ..RasterLayout::new(size, SampleScale::Floats, Vec::new()) };
     expected.raster(path, layout, |rows| cells.chunks_exact(size.0).try_for_each(|row| rows.push(row)))
 }
 

@@ -1,5 +1,7 @@
 //! Coordinate reference systems: their units, GeoTIFF keys (OGC 19-008r4), well-known text and coordinates in WGS 84.
 
+use std::ops::RangeInclusive;
+
 use proj_core::{AxisOrder, Coord, CrsDef, ProjectionMethod, Transform, lookup_epsg, lookup_vertical_epsg};
 
 use super::origin::{Crs, GeoKey};
@@ -9,6 +11,7 @@ const MODEL_TYPE: u16 = 1024;
 pub(crate) const RASTER_TYPE: u16 = 1025;
 const CITATION: u16 = 1026;
 const GEODETIC_CRS: u16 = 2048;
+const GEODETIC_CITATION: u16 = 2049;
 const GEODETIC_DATUM: u16 = 2050;
 const ANGULAR_UNITS: u16 = 2054;
 const ANGULAR_UNIT_SIZE: u16 = 2055;
@@ -16,9 +19,11 @@ const ELLIPSOID: u16 = 2056;
 const SEMI_MAJOR: u16 = 2057;
 const SEMI_MINOR: u16 = 2058;
 const INVERSE_FLATTENING: u16 = 2059;
+const PRIME_MERIDIAN: u16 = 2061;
 const PROJECTED_CRS: u16 = 3072;
 const PROJECTED_CITATION: u16 = 3073;
 const METHOD: u16 = 3075;
+const STANDARD_PARALLEL: u16 = 3078;
 const LINEAR_UNITS: u16 = 3076;
 const LINEAR_UNIT_SIZE: u16 = 3077;
 const VERTICAL_CRS: u16 = 4096;
@@ -101,7 +106,16 @@ fn angle_of(code: u16) -> Option<f64> {
 }
 
 /// Returns the size of a unit of length with this name, in metres, and its plural.
+///
+/// Words that follow do not matter: "feet above mean sea level".
 pub(crate) fn length_named(name: &str) -> Option<(f64, &'static str)> {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    // In "in metres", the first word is no unit.
+    let words = if words.len() > 1 && words[0].eq_ignore_ascii_case("in") { &words[1..] } else { &words[..] };
+    (1..=words.len()).rev().find_map(|count| exact_length_named(&words[..count].concat()))
+}
+
+fn exact_length_named(name: &str) -> Option<(f64, &'static str)> {
     let name: String = name.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
     Some(match name.as_str() {
         "m" | "metre" | "metres" | "meter" | "meters" => (1.0, "metres"),
@@ -313,47 +327,52 @@ impl Crs {
             Self::Unknown => None,
             Self::Epsg(code) => lookup_epsg(*code),
             Self::Wkt(text) => proj_wkt::parse_crs(text).ok(),
-            Self::GeoKeys(keys) => {
-                let code = |key| Self::code(keys, key).filter(|code| !matches!(*code, 0 | USER_DEFINED)).map(u32::from);
-                match code(PROJECTED_CRS) {
-                    Some(code) => lookup_epsg(code),
-                    None if Self::cited(keys).is_some() => proj_wkt::parse_crs(Self::cited(keys)?).ok(),
-                    None if Self::code(keys, METHOD).is_some() => proj_wkt::parse_crs(&projection_of(keys)?).ok(),
-                    None => code(GEODETIC_CRS).and_then(lookup_epsg),
-                }
-            }
+            Self::GeoKeys(keys) => match keyed_code(keys) {
+                Some(code) => lookup_epsg(code),
+                None => proj_wkt::parse_crs(&self.text()?).ok(),
+            },
         };
         crs.map(|crs| crs.with_axis_order(AxisOrder::EastNorth))
     }
 
     /// Returns its well-known text (WKT 1, as GDAL writes it), if it can be written.
     pub fn text(&self) -> Option<String> {
-        let of_code = |code: u32| crs_definitions::from_code(u16::try_from(code).ok()?).map(|crs| crs.wkt.to_owned());
+        let of_code = |code: u32| {
+            let known = u16::try_from(code).ok().and_then(crs_definitions::from_code).map(|crs| crs.wkt.to_owned());
+            known.or_else(|| proj_wkt::to_wkt(&lookup_epsg(code)?).ok())
+        };
         match self {
+            Self::Unknown => None,
+            Self::Epsg(code) => of_code(*code),
             Self::Wkt(text) => Some(text.clone()),
-            Self::GeoKeys(keys) if Self::cited(keys).is_some() => Self::cited(keys).map(str::to_owned),
-            _ => match self.epsg() {
+            Self::GeoKeys(keys) => match keyed_code(keys) {
                 Some(code) => of_code(code),
-                // Of these, GDAL names the parameters differently.
-                None => {
-                    let text = proj_wkt::to_wkt(&self.definition()?).ok();
-                    text.filter(|text| {
-                        !["Polar_Stereographic", "Hotine", "Krovak"].iter().any(|method| text.contains(method))
-                    })
-                }
+                None => Self::cited(keys).map(str::to_owned).or_else(|| text_of_keys(keys)),
             },
         }
+    }
+
+    /// Returns its well-known text for a `.prj`, if it can be written. Programs read it in the dialect of ESRI, which has neither codes
+    /// nor axes nor conversions of datums.
+    pub(crate) fn prj(&self) -> Option<String> {
+        let mut text = self.text()?;
+        // A geographic system is certain only by its code.
+        if text.starts_with("PROJCS[") {
+            for node in [",AUTHORITY[", ",AXIS[", ",TOWGS84["] {
+                while let Some(start) = text.find(node) {
+                    let end = text[start..].find(']').map_or(text.len(), |length| start + length + 1);
+                    text.replace_range(start..end, "");
+                }
+            }
+        }
+        Some(text)
     }
 
     /// Returns its EPSG code, if it has one.
     pub(crate) fn epsg(&self) -> Option<u32> {
         let code = match self {
             Self::Epsg(code) => Some(*code),
-            Self::GeoKeys(keys) => {
-                let code = |key| Self::code(keys, key).filter(|code| !matches!(*code, 0 | USER_DEFINED)).map(u32::from);
-                let projected = Self::code(keys, PROJECTED_CRS).is_some() || Self::code(keys, METHOD).is_some();
-                code(PROJECTED_CRS).or_else(|| code(GEODETIC_CRS).filter(|_| !projected))
-            }
+            Self::GeoKeys(keys) => keyed_code(keys),
             Self::Wkt(text) => authority(text),
             Self::Unknown => None,
         };
@@ -549,13 +568,58 @@ fn authority(text: &str) -> Option<u32> {
     last.strip_suffix("]]")?.trim_matches('"').parse().ok().filter(|_| !compact.starts_with("COMP"))
 }
 
-/// Returns the EPSG code of the system that well-known text without a code defines.
+/// Returns the EPSG code of the system that well-known text without a code defines, if its geographic system is certain: many of them
+/// share an ellipsoid.
 fn matching_code(text: &str) -> Option<u32> {
-    let wanted = proj_wkt::parse_crs(text).ok()?.with_axis_order(AxisOrder::EastNorth);
+    const CODES: RangeInclusive<u32> = 2000..=32766;
+    let parsed = |text: &str| proj_wkt::parse_crs(text).ok().map(|crs| crs.with_axis_order(AxisOrder::EastNorth));
+    let (wanted, names) = (parsed(text), names_in(text));
+    let names_of = |code: u32| {
+        let crs = u16::try_from(code).ok().and_then(crs_definitions::from_code);
+        crs.map_or([const { None }; 2], |crs| names_in(crs.wkt))
+    };
+    // Of the same name: as text that this program wrote, or another of the same meaning.
+    let is_written = |code: &u32| {
+        let own = Crs::Epsg(*code).prj().unwrap_or_default();
+        let means_same = || {
+            wanted.as_ref().is_some_and(|wanted| parsed(&own).is_some_and(|own| own.semantically_equivalent(wanted)))
+        };
+        own == text || means_same()
+    };
+    let mut named = CODES.filter(|code| names[0].is_some() && names_of(*code) == names);
+    if let Some(code) = named.find(is_written) {
+        return Some(code);
+    }
+    let wanted = wanted?;
     // Usual systems first, as deprecated ones may have the same definition.
     let usual = [32601..=32660, 32701..=32760, 25828..=25838, 26901..=26923, WGS_84..=WGS_84];
     let is_same = |code: &u32| lookup_epsg(*code).is_some_and(|crs| crs.semantically_equivalent(&wanted));
-    usual.into_iter().flatten().chain(2000..=32766).find(is_same)
+    let all = usual.into_iter().flatten().chain(CODES).filter(is_same);
+    let all: Vec<(u32, Option<String>)> = all.map(|code| (code, names_of(code)[1].take())).collect();
+    let named = all.iter().find(|(_, geographic)| names[1].is_some() && *geographic == names[1]);
+    let only = || all.first().filter(|(_, first)| all.iter().all(|(_, other)| other == first));
+    named.or_else(only).map(|(code, _)| *code)
+}
+
+/// Returns the names of a system and of its geographic part in well-known text, in the same spelling for ESRI (`GCS_ETRS_1989`) and the
+/// EPSG (`ETRS89`).
+fn names_in(text: &str) -> [Option<String>; 2] {
+    let spelled = |text: &str| -> Option<String> {
+        let name = text.split('"').nth(1)?.to_ascii_uppercase();
+        let name: String = name.trim_start_matches("GCS_").chars().filter(char::is_ascii_alphanumeric).collect();
+        let name = name.replace("NORTHAMERICAN", "NAD");
+        // Years of the last century have two digits in names of the EPSG.
+        let (mut short, mut rest) = (String::new(), name.as_str());
+        while let Some(letter) = rest.chars().next() {
+            let is_year = rest.starts_with("19") && rest.get(2..4).is_some_and(|year| year.parse::<u8>().is_ok());
+            short.extend((!is_year).then_some(letter));
+            rest = &rest[if is_year { 2 } else { 1 }..];
+        }
+        Some(short)
+    };
+    let upper = text.to_ascii_uppercase();
+    let geographic = ["GEOGCS[", "GEOGCRS[", "GEODCRS["].into_iter().find_map(|node| upper.find(node));
+    [spelled(text), geographic.and_then(|at| spelled(&upper[at..]))]
 }
 
 /// Returns the horizontal part of well-known text that has a vertical part, else `None`.
@@ -626,47 +690,137 @@ fn unit_in(text: &str, nodes: &[&str]) -> Option<f64> {
     None
 }
 
-/// Returns the PROJ definition of a user-defined projection.
-fn projection_of(keys: &[(u16, GeoKey)]) -> Option<String> {
+/// Parameter of a projection: its name in well-known text, and the keys that may hold it.
+type ProjectionParameter = (&'static str, &'static [u16]);
+
+const LATITUDE: ProjectionParameter = ("latitude_of_origin", &[3081, 3085, 3089]);
+const LONGITUDE: ProjectionParameter = ("central_meridian", &[3080, 3084, 3088]);
+const CENTRE_LATITUDE: ProjectionParameter = ("latitude_of_center", &[3089, 3081, 3085]);
+const CENTRE_LONGITUDE: ProjectionParameter = ("longitude_of_center", &[3088, 3080, 3084]);
+const PARALLEL: ProjectionParameter = ("standard_parallel_1", &[STANDARD_PARALLEL]);
+const PARALLEL_2: ProjectionParameter = ("standard_parallel_2", &[3079]);
+const SCALE: ProjectionParameter = ("scale_factor", &[3092, 3093]);
+const AZIMUTH: ProjectionParameter = ("azimuth", &[3094]);
+const GRID_ANGLE: ProjectionParameter = ("rectified_grid_angle", &[3096, 3094]);
+const POLAR_LONGITUDE: ProjectionParameter = ("central_meridian", &[3095, 3080]);
+/// Parameters of all projections.
+const FALSE_ORIGIN: [ProjectionParameter; 2] =
+    [("false_easting", &[3082, 3086, 3090]), ("false_northing", &[3083, 3087, 3091])];
+
+/// Projections: code in GeoTIFF, name in well-known text, and parameters besides the false origin.
+const PROJECTIONS: [(u16, &str, &[ProjectionParameter]); 25] = [
+    (1, "Transverse_Mercator", &[LATITUDE, LONGITUDE, SCALE]),
+    (3, "Hotine_Oblique_Mercator", &[CENTRE_LATITUDE, CENTRE_LONGITUDE, AZIMUTH, GRID_ANGLE, SCALE]),
+    (9815, "Hotine_Oblique_Mercator_Azimuth_Center", &[CENTRE_LATITUDE, CENTRE_LONGITUDE, AZIMUTH, GRID_ANGLE, SCALE]),
+    (7, "Mercator_1SP", &[LONGITUDE, SCALE]),
+    (8, "Lambert_Conformal_Conic_2SP", &[LATITUDE, LONGITUDE, PARALLEL, PARALLEL_2]),
+    (9, "Lambert_Conformal_Conic_1SP", &[LATITUDE, LONGITUDE, SCALE]),
+    (10, "Lambert_Azimuthal_Equal_Area", &[CENTRE_LATITUDE, CENTRE_LONGITUDE]),
+    (11, "Albers_Conic_Equal_Area", &[CENTRE_LATITUDE, CENTRE_LONGITUDE, PARALLEL, PARALLEL_2]),
+    (12, "Azimuthal_Equidistant", &[CENTRE_LATITUDE, CENTRE_LONGITUDE]),
+    (13, "Equidistant_Conic", &[CENTRE_LATITUDE, CENTRE_LONGITUDE, PARALLEL, PARALLEL_2]),
+    (14, "Stereographic", &[LATITUDE, LONGITUDE, SCALE]),
+    (15, "Polar_Stereographic", &[LATITUDE, POLAR_LONGITUDE, SCALE]),
+    (16, "Oblique_Stereographic", &[LATITUDE, LONGITUDE, SCALE]),
+    (17, "Equirectangular", &[PARALLEL, LONGITUDE]),
+    (18, "Cassini_Soldner", &[LATITUDE, LONGITUDE]),
+    (19, "Gnomonic", &[LATITUDE, LONGITUDE]),
+    (20, "Miller_Cylindrical", &[CENTRE_LONGITUDE]),
+    (21, "Orthographic", &[LATITUDE, LONGITUDE]),
+    (22, "Polyconic", &[LATITUDE, LONGITUDE]),
+    (23, "Robinson", &[CENTRE_LONGITUDE]),
+    (24, "Sinusoidal", &[CENTRE_LONGITUDE]),
+    (25, "VanDerGrinten", &[LONGITUDE]),
+    (26, "New_Zealand_Map_Grid", &[LATITUDE, LONGITUDE]),
+    (27, "Transverse_Mercator_South_Orientated", &[LATITUDE, LONGITUDE, SCALE]),
+    (28, "Cylindrical_Equal_Area", &[PARALLEL, LONGITUDE]),
+];
+/// Mercator with a standard parallel rather than a scale.
+const MERCATOR: u16 = 7;
+const MERCATOR_2SP: (&str, &[ProjectionParameter]) = ("Mercator_2SP", &[PARALLEL, LONGITUDE]);
+
+/// Returns the well-known text of a user-defined system.
+fn text_of_keys(keys: &[(u16, GeoKey)]) -> Option<String> {
+    let geographic = geographic_text(keys)?;
     let number = |key| Crs::number(keys, key);
-    let first = |wanted: &[u16]| wanted.iter().find_map(|key| number(*key)).unwrap_or(0.0);
+    let Some(method) = Crs::code(keys, METHOD) else {
+        return (Crs::code(keys, PROJECTED_CRS).is_none()).then_some(geographic);
+    };
+    let (_, name, parameters) = PROJECTIONS.into_iter().find(|(code, ..)| *code == method)?;
+    let is_tangent = method != MERCATOR || number(STANDARD_PARALLEL).is_none();
+    let (name, parameters) = if is_tangent { (name, parameters) } else { MERCATOR_2SP };
+    let parameters = parameters.iter().chain(&FALSE_ORIGIN).map(|(name, keys)| {
+        let default = if *name == SCALE.0 { 1.0 } else { 0.0 };
+        let value = keys.iter().find_map(|key| number(*key)).unwrap_or(default);
+        format!("PARAMETER[\"{name}\",{value}],")
+    });
+    let parameters: String = parameters.collect();
     let unit = linear_unit(keys).unwrap_or(1.0);
-    // Natural, false and centre origins, and scales. False origins are in the linear unit.
-    let (lat, lon) = (first(&[3081, 3085, 3089]), first(&[3080, 3084, 3088, 3095]));
-    let (east, north) = (first(&[3082, 3086, 3090]) * unit, first(&[3083, 3087, 3091]) * unit);
-    let scale = number(3092).or_else(|| number(3093)).unwrap_or(1.0);
-    let parallels = format!("+lat_1={} +lat_2={}", first(&[3078]), first(&[3079]));
-    let method = match Crs::code(keys, METHOD)? {
-        1 => format!("+proj=tmerc +lat_0={lat} +lon_0={lon} +k={scale}"),
-        7 => format!("+proj=merc +lon_0={lon} +k={scale}"),
-        8 => format!("+proj=lcc +lat_0={lat} +lon_0={lon} {parallels}"),
-        9 => format!("+proj=lcc +lat_1={lat} +lat_0={lat} +lon_0={lon} +k_0={scale}"),
-        10 => format!("+proj=laea +lat_0={lat} +lon_0={lon}"),
-        11 => format!("+proj=aea +lat_0={lat} +lon_0={lon} {parallels}"),
-        12 => format!("+proj=aeqd +lat_0={lat} +lon_0={lon}"),
-        15 => format!("+proj=stere +lat_0={} +lat_ts={lat} +lon_0={lon} +k={scale}", 90_f64.copysign(lat)),
-        16 => format!("+proj=sterea +lat_0={lat} +lon_0={lon} +k={scale}"),
-        17 => format!("+proj=eqc +lat_0=0 +lat_ts={} +lon_0={lon}", first(&[3078])),
-        18 => format!("+proj=cass +lat_0={lat} +lon_0={lon}"),
+    let unit_name = if unit == 1.0 { "metre" } else { "unknown" };
+    let axes = "AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]";
+    // The axes of polar projections depend on the pole.
+    let axes = if name == "Polar_Stereographic" { String::new() } else { format!(",{axes}") };
+    Some(format!(
+        "PROJCS[\"user-defined\",{geographic},PROJECTION[\"{name}\"],{parameters}UNIT[\"{unit_name}\",{unit}]{axes}]"
+    ))
+}
+
+/// Returns the well-known text of the geographic part of a user-defined system in degrees.
+fn geographic_text(keys: &[(u16, GeoKey)]) -> Option<String> {
+    let code = |key| Crs::code(keys, key).filter(|code| !matches!(*code, 0 | USER_DEFINED));
+    let number = |key| Crs::number(keys, key).filter(|number| *number > 0.0);
+    if code(ANGULAR_UNITS).is_some_and(|code| angle_of(code) != Some(1.0)) {
+        return None;
+    }
+    // The code of a datum is that of its usual geographic system plus 2000.
+    let known = code(GEODETIC_CRS).or_else(|| code(GEODETIC_DATUM)?.checked_sub(2000));
+    if let Some(known) = known.and_then(crs_definitions::from_code).filter(|crs| crs.wkt.starts_with("GEOGCS")) {
+        return Some(known.wkt.to_owned());
+    }
+    let (axis, flattening) = match (code(ELLIPSOID), number(SEMI_MAJOR), number(SEMI_MINOR), number(INVERSE_FLATTENING))
+    {
+        (_, Some(axis), _, Some(flattening)) => (axis, flattening),
+        (_, Some(axis), Some(minor), None) if minor < axis => (axis, axis / (axis - minor)),
+        (_, Some(axis), _, None) => (axis, 0.0),
+        (Some(7030), ..) => (EQUATOR_RADIUS, 298.257_223_563),
+        (Some(7019), ..) => (EQUATOR_RADIUS, 298.257_222_101),
         _ => return None,
     };
-    let datum = match Crs::code(keys, GEODETIC_CRS) {
-        Some(4326) => "+datum=WGS84".to_owned(),
-        Some(4269) => "+datum=NAD83".to_owned(),
-        Some(4267) => "+datum=NAD27".to_owned(),
-        Some(4258 | 4283 | 7844 | 4167 | 4140 | 4617) => "+ellps=GRS80".to_owned(),
-        _ if Crs::code(keys, GEODETIC_DATUM) == Some(6326) || Crs::code(keys, ELLIPSOID) == Some(7030) => {
-            "+datum=WGS84".to_owned()
-        }
-        _ if Crs::code(keys, ELLIPSOID) == Some(7019) => "+ellps=GRS80".to_owned(),
-        _ => match (number(SEMI_MAJOR), number(SEMI_MINOR), number(INVERSE_FLATTENING)) {
-            (Some(a), _, Some(flattening)) if flattening > 0.0 => format!("+a={a} +rf={flattening}"),
-            (Some(a), Some(b), _) => format!("+a={a} +b={b}"),
-            _ => return None,
-        },
+    let citation = keys.iter().find_map(|(key, value)| match value {
+        GeoKey::Text(text) if *key == GEODETIC_CITATION => Some(text.as_str()),
+        _ => None,
+    });
+    // Names as GDAL writes them: "GCS Name = a|Datum = b|Ellipsoid = c|Primem = d|".
+    let name = |field: &str| {
+        let parts = citation.unwrap_or_default().split('|').filter_map(|part| part.split_once(" = "));
+        let found = parts.into_iter().find(|(name, _)| *name == field);
+        found.map_or("unknown", |(_, value)| value).replace('"', "'")
     };
-    let unit = if unit == 1.0 { "+units=m".to_owned() } else { format!("+to_meter={unit}") };
-    Some(format!("{method} +x_0={east} +y_0={north} {datum} {unit} +no_defs"))
+    let [system, datum, ellipsoid] = ["GCS Name", "Datum", "Ellipsoid"].map(name);
+    let meridian = Crs::number(keys, PRIME_MERIDIAN).unwrap_or(0.0);
+    Some(format!(
+        "GEOGCS[\"{system}\",DATUM[\"{datum}\",SPHEROID[\"{ellipsoid}\",{axis},{flattening}]],PRIMEM[\"{}\",{meridian}],\
+         UNIT[\"degree\",0.0174532925199433]]",
+        if meridian == 0.0 { "Greenwich".to_owned() } else { name("Primem") }
+    ))
+}
+
+/// Returns the EPSG code in the keys of a GeoTIFF, unless they state another unit than that of the code.
+fn keyed_code(keys: &[(u16, GeoKey)]) -> Option<u32> {
+    let code = |key| Crs::code(keys, key).filter(|code| !matches!(*code, 0 | USER_DEFINED)).map(u32::from);
+    let is_projected = Crs::code(keys, PROJECTED_CRS).is_some() || Crs::code(keys, METHOD).is_some();
+    let code = code(PROJECTED_CRS).or_else(|| code(GEODETIC_CRS).filter(|_| !is_projected))?;
+    let stated = if is_projected {
+        linear_unit(keys).map(CrsUnit::Metres)
+    } else {
+        Crs::code(keys, ANGULAR_UNITS).and_then(angle_of).map(CrsUnit::Degrees)
+    };
+    let is_own = match (Crs::Epsg(code).unit(), stated) {
+        (CrsUnit::Metres(own), Some(CrsUnit::Metres(stated)))
+        | (CrsUnit::Degrees(own), Some(CrsUnit::Degrees(stated))) => (own / stated - 1.0).abs() < 1e-7,
+        _ => true,
+    };
+    (is_own || lookup_epsg(code).is_none()).then_some(code)
 }
 
 /// Returns the linear unit that the keys of a GeoTIFF state, in metres.
@@ -674,5 +828,82 @@ fn linear_unit(keys: &[(u16, GeoKey)]) -> Option<f64> {
     match Crs::code(keys, LINEAR_UNITS)? {
         USER_DEFINED => Crs::number(keys, LINEAR_UNIT_SIZE),
         code => length_of(code),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datums_of_the_same_ellipsoid_are_told_apart() {
+        let utm = |system: &str, datum: &str, axis: &str| {
+            format!(
+                "PROJCS[\"mine\",GEOGCS[\"GCS_{system}\",DATUM[\"D_{datum}\",SPHEROID[\"GRS_1980\",6378137.0,{axis}]],\
+                 PRIMEM[\"Greenwich\",0.0],UNIT[\"Degree\",0.0174532925199433]],PROJECTION[\"Transverse_Mercator\"],\
+                 PARAMETER[\"False_Easting\",500000.0],PARAMETER[\"False_Northing\",0.0],PARAMETER[\"Central_Meridian\",15.0],\
+                 PARAMETER[\"Scale_Factor\",0.9996],PARAMETER[\"Latitude_Of_Origin\",0.0],UNIT[\"Meter\",1.0]]"
+            )
+        };
+        for (system, datum, axis, code) in [
+            ("ETRS_1989", "ETRS_1989", "298.257222101", Some(25833)),
+            ("SWEREF99", "SWEREF99", "298.257222101", Some(3006)),
+            ("WGS_1984", "WGS_1984", "298.257223563", Some(32633)),
+            ("unknown", "unknown", "298.257222101", None),
+        ] {
+            let text = utm(system, datum, axis);
+            let crs = Crs::of_text(&text);
+            assert_eq!(crs.epsg(), code, "{system}");
+            assert!(code.is_some() || crs.text() == Some(text), "the text is kept");
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_code_is_that_code_again() {
+        for code in [2056, 2264, 3006, 3035, 3857, 4326, 5070, 5514, 25832, 27700, 31467, 32612] {
+            let text = Crs::Epsg(code).prj().expect("it has a text");
+            let has_nodes = ["AUTHORITY", "AXIS", "TOWGS84"].iter().any(|node| text.contains(node));
+            assert_eq!(has_nodes, code == 4326, "{text}");
+            assert_eq!(Crs::of_text(&text).epsg(), Some(code), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_unit_beside_a_code_is_that_of_another_system() {
+        let crs = |keys: &[(u16, u16)]| {
+            Crs::of_geo_keys(keys.iter().map(|(key, code)| (*key, GeoKey::Code(*code))).collect())
+        };
+        let metric = crs(&[(MODEL_TYPE, PROJECTED), (PROJECTED_CRS, 32612), (LINEAR_UNITS, METRES)]);
+        assert_eq!((metric.epsg(), metric.unit()), (Some(32612), CrsUnit::Metres(1.0)));
+        let feet = crs(&[(MODEL_TYPE, PROJECTED), (PROJECTED_CRS, 32612), (LINEAR_UNITS, 9002)]);
+        assert_eq!((feet.epsg(), feet.unit(), feet.text()), (None, CrsUnit::Metres(0.3048), None));
+        let seconds = crs(&[(MODEL_TYPE, GEOGRAPHIC), (GEODETIC_CRS, 4326), (ANGULAR_UNITS, 9104)]);
+        assert_eq!((seconds.epsg(), seconds.text()), (None, None));
+    }
+
+    #[test]
+    fn systems_of_users_have_texts() {
+        let keys = |codes: &[(u16, u16)], numbers: &[(u16, f64)]| {
+            let codes = codes.iter().map(|(key, code)| (*key, GeoKey::Code(*code)));
+            let numbers = numbers.iter().map(|(key, number)| (*key, GeoKey::Numbers(vec![*number])));
+            Crs::of_geo_keys(codes.chain(numbers).collect())
+        };
+        let user = [(GEODETIC_CRS, USER_DEFINED), (ANGULAR_UNITS, 9102)];
+        let mars = keys(
+            &[&user[..], &[(MODEL_TYPE, GEOGRAPHIC)]].concat(),
+            &[(SEMI_MAJOR, 3_396_190.0), (INVERSE_FLATTENING, 169.89)],
+        );
+        let text = mars.text().expect("it has a text");
+        assert!(text.starts_with("GEOGCS") && text.contains("SPHEROID[\"unknown\",3396190,169.89]"), "{text}");
+        let projected = [(MODEL_TYPE, PROJECTED), (PROJECTED_CRS, USER_DEFINED), (LINEAR_UNITS, METRES)];
+        let sphere = [(SEMI_MAJOR, 6_371_007.0), (SEMI_MINOR, 6_371_007.0)];
+        for (method, name) in
+            [(24, "Sinusoidal"), (9815, "Hotine_Oblique_Mercator_Azimuth_Center"), (15, "Polar_Stereographic")]
+        {
+            let crs = keys(&[&user[..], &projected, &[(METHOD, method)]].concat(), &sphere);
+            let text = crs.text().expect("it has a text");
+            assert!(text.contains(&format!("PROJECTION[\"{name}\"]")) && text.contains("6371007,0]"), "{text}");
+        }
+        assert_eq!(keys(&[&user[..], &projected, &[(METHOD, 999)]].concat(), &sphere).text(), None);
     }
 }

@@ -8,11 +8,10 @@ use std::{
 
 use exr::prelude::f16;
 
-use super::{NEEDED, rank};
+use super::{NEEDED, near, rank};
 use crate::io::{
     Error,
-    description::Description,
-    input::open,
+    input::{open, start_of},
     raster::{Raster, RasterLayout, ReadConstraints, SampleScale},
 };
 
@@ -54,8 +53,8 @@ impl SubsampledChannel {
     fn value(&self, bytes: &[u8]) -> f64 {
         match (self.kind, bytes) {
             (0, &[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]).into(),
-            (1, &[a, b]) => f16::from_le_bytes([a, b]).to_f64(),
-            (_, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
+            (1, &[a, b]) => near(f16::from_le_bytes([a, b]).to_f64()),
+            (_, &[a, b, c, d]) => near(f32::from_le_bytes([a, b, c, d]).into()),
             _ => f64::NAN,
         }
     }
@@ -67,9 +66,7 @@ impl SubsampledChannel {
 /// The layout is not supported, the file is malformed or truncated, its size is rejected, or a cell is out of range.
 pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let bad = |wrong: &str| Error::input(path, wrong, NEEDED);
-    let mut start = Vec::new();
-    let read = open(path)?.take(LONGEST_HEADER).read_to_end(&mut start);
-    read.map_err(|error| Error::unreadable(path, &error))?;
+    let start = start_of(path, LONGEST_HEADER)?;
     let header = ScanLines::parse(&start)
         .ok_or_else(|| bad("subsampled channels in tiles or several parts are not supported"))?;
     let [first_x, first_y, last_x, last_y] = header.window;
@@ -104,7 +101,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     };
     let samples = if chosen.kind == 0 { SampleScale::Integers([0.0, u32::MAX.into()]) } else { SampleScale::Floats };
     let besides = (3 * lines * size.0 * 4 * header.channels.len()) as u64;
-    let layout = RasterLayout { size, samples, description: Description::default(), band: 1, besides, warnings };
+    let layout = RasterLayout { besides, ..RasterLayout::new(size, samples, warnings) };
     expected.raster(path, layout, |rows| {
         let cut = || bad("not a complete EXR image");
         let mut file = open(path)?;

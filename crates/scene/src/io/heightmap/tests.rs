@@ -301,9 +301,8 @@ fn out_of_range_values_are_rejected_by_every_reader() {
     let place = "the value in column 3, row 2 (counted from 0) is";
     for value in [3.4e37_f32, -1e30] {
         write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
-        write_exr(&at("map.exr"), &with(value), &JobProgress::default()).expect("it is writable");
         asc("cellsize 1", &format!("{value:e}"));
-        for name in ["map.r32", "map.exr", "map.asc"] {
+        for name in ["map.r32", "map.asc"] {
             let size = Some((40, 36)).filter(|_| name == "map.r32");
             let text = message(read(&at(name), &Options { size, ..Options::default() }));
             assert!(text.contains(place) && text.contains("a height must be between"), "{text}");
@@ -325,7 +324,7 @@ fn out_of_range_values_are_rejected_by_every_reader() {
         let text = message(read(&sample("jacksboro.png"), &options));
         assert!(text.contains("jacksboro.png: --") && text.contains("must be between"), "{text}");
     }
-    for (layer, value) in [(Layer::Sand, 3.4e37), (Layer::Softness, 1e30), (Layer::Rain, 1e30), (Layer::Water, -1.0)] {
+    for (layer, value) in [(Layer::Sand, 3.4e37), (Layer::Softness, 2e30), (Layer::Rain, 2e30), (Layer::Water, -1.0)] {
         write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
         let text = read_layer(&at("map.r32"), (40, 36), layer).expect_err("it cannot be carried").to_string();
         assert!(text.contains("must be between"), "{text}");

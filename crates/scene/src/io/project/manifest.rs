@@ -16,7 +16,7 @@ use thalweg_sim::{
 };
 
 /// Version of the project format, the only one that is read and written.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// Fields common to the manifests of all formats.
 #[derive(Deserialize)]
@@ -109,13 +109,9 @@ struct SavedOrigin {
     cell_size: Option<f32>,
     min_m: Option<f32>,
     max_m: Option<f32>,
-    #[serde(default)]
     channel: Option<String>,
-    #[serde(default)]
     raw: Option<RawCells>,
-    #[serde(default)]
     encoding: Option<Encoding>,
-    #[serde(default)]
     smooth_steps: bool,
     maps: Vec<(String, String)>,
     seeds_before: u64,

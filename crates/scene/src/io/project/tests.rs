@@ -305,9 +305,9 @@ fn unknown_format_bombs_and_invalid_values_are_rejected() {
         }))
         .expect("it is refused")
     };
-    for other in [0, 2] {
-        let told = manifest("format: 1", &format!("format: {other},\n    invented: \"later\""));
-        let said = "project format {} is not supported, expected 1; open it with Thalweg 0.1.0, which wrote it";
+    for other in [1, 3] {
+        let told = manifest("format: 2", &format!("format: {other},\n    invented: \"later\""));
+        let said = "project format {} is not supported, expected 2; open it with Thalweg 0.1.0, which wrote it";
         assert!(told.contains(&said.replace("{}", &other.to_string())), "{told}");
     }
     for (from, to, said) in [

@@ -11,7 +11,7 @@ use crate::{
         Error,
         description::{Description, number_prefix},
         input,
-        raster::{Raster, ReadConstraints, SampleScale},
+        raster::{Raster, ReadConstraints},
     },
     model::origin::{Crs, RawCells, RawKind},
 };
@@ -28,7 +28,7 @@ pub fn has_header(path: &Path) -> bool {
 }
 
 fn header_of(path: &Path) -> Option<PathBuf> {
-    [path.with_extension("hdr"), path.with_extension("HDR")].into_iter().find(|path| path.is_file())
+    input::find_in_any_case(&path.with_extension("hdr"))
 }
 
 /// Reads a raster with its header file. `is_float` is `true` for cells that are floats even if the header does not state it.
@@ -42,7 +42,7 @@ pub fn read_with_header(path: &Path, expected: &ReadConstraints, is_float: bool)
         let wrong = format!("its header {} is missing", name.file_name().unwrap_or_default().to_string_lossy());
         return Err(Error::input(path, wrong, NEEDED));
     };
-    let text = String::from_utf8_lossy(&input::read_bytes_if_exists(&beside)?.unwrap_or_default()).into_owned();
+    let text = input::read_companion(&beside)?.unwrap_or_default();
     let header = if text.trim_start().starts_with("ENVI") {
         BandHeader::of_envi(&text)
     } else {
@@ -79,7 +79,7 @@ pub fn read_with_header(path: &Path, expected: &ReadConstraints, is_float: bool)
     if cells.row.saturating_mul(rows) > MOST_BYTES || cells.first > MOST_BYTES {
         return Err(Error::input(&beside, "its rows are outside of any file", NEEDED));
     }
-    let samples = header.kind.limits().map_or(SampleScale::Floats, SampleScale::Integers);
+    let samples = header.kind.samples();
     cells.raster(path, expected, size, samples, header.description, warnings)
 }
 

@@ -1,14 +1,14 @@
 //! Arrays of NumPy (`.npy`).
 
-use std::{io::Read, path::Path};
+use std::path::Path;
 
-use super::{RawLayout, truncated};
+use super::RawLayout;
 use crate::{
     io::{
         Error,
         description::Description,
-        input::open,
-        raster::{Raster, RasterLayout, ReadConstraints, SampleScale},
+        input::start_of,
+        raster::{Raster, RasterLayout, ReadConstraints},
     },
     model::origin::{RawCells, RawKind},
 };
@@ -17,15 +17,14 @@ const NEEDED: &str = "expected an array of numbers with two axes";
 /// Maximum length of the header, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
 
-/// Reads an array: rows from north to south, columns from west to east, in metres. Of a third axis, the first entry is read.
+/// Reads an array: rows from north to south, columns from west to east, in metres. Of a third axis, which comes
+/// last or first, the first entry is read.
 ///
 /// # Errors
 /// The header is malformed, the type or number of axes is not supported, the file is truncated, or a value is out of range.
 pub fn read_npy(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let bad = |wrong: &str| Error::input(path, wrong, NEEDED);
-    let mut start = Vec::new();
-    let read = open(path)?.take(LONGEST_HEADER).read_to_end(&mut start);
-    read.map_err(|error| truncated(path, &error))?;
+    let start = start_of(path, LONGEST_HEADER)?;
     if !start.starts_with(b"\x93NUMPY") || start.len() < 12 {
         return Err(bad("not a NumPy array"));
     }
@@ -54,22 +53,29 @@ pub fn read_npy(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
         [rows, columns] => (rows, columns, 1),
         [1, rows, columns] => (rows, columns, 1),
         [rows, columns, channels @ 1..=4] => (rows, columns, channels),
+        [channels @ 1..=4, rows, columns] => (rows, columns, channels),
         _ => return Err(bad(&format!("an array of {} axes", shape.len()))),
     };
+    let bands_first = shape.len() == 3 && shape[1..] == [rows, columns];
     let map = expected.admit(path, columns, rows)?;
-    let samples = kind.limits().map_or(SampleScale::Floats, SampleScale::Integers);
+    let samples = kind.samples();
     let mut warnings = Vec::new();
     let channel = super::channel(path, expected, channels, &mut warnings)?;
-    let cells = RawLayout { first: first as u64 + channel * size, ..RawLayout::packed(kind, columns, channels) };
+    let plane = first as u64 + channel * rows * columns * size;
+    let interleaved = RawLayout { first: first as u64 + channel * size, ..RawLayout::packed(kind, columns, channels) };
+    let cells =
+        if bands_first { RawLayout { first: plane, ..RawLayout::packed(kind, columns, 1) } } else { interleaved };
     if !is_transposed {
         return cells.raster(path, expected, map, samples, Description::default(), warnings);
     }
     // Columns are stored one after the other: a whole channel is read, and then pushed by row.
     let whole = rows * columns * 8;
-    let layout =
-        RasterLayout { size: map, samples, description: Description::default(), band: 1, besides: 2 * whole, warnings };
-    let plane = first as u64 + channel * rows * columns * size;
-    let cells = RawLayout { first: plane, ..RawLayout::packed(kind, rows, 1) };
+    let layout = RasterLayout { besides: 2 * whole, ..RasterLayout::new(map, samples, warnings) };
+    let cells = if bands_first {
+        RawLayout { first: interleaved.first, ..RawLayout::packed(kind, rows, channels) }
+    } else {
+        RawLayout { first: plane, ..RawLayout::packed(kind, rows, 1) }
+    };
     expected.raster(path, layout, |pushed| {
         let mut all = Vec::new();
         cells.read(path, (map.1, map.0), |column, _| {
@@ -83,4 +89,31 @@ pub fn read_npy(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_may_come_first() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("map.npy");
+        let with = |order: &str, shape: &str, cells: &[u8]| {
+            let header = format!("{{'descr': '|u1', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+            bytes.extend((header.len() as u16).to_le_bytes());
+            bytes.extend(header.as_bytes());
+            bytes.extend(cells);
+            std::fs::write(&path, bytes).expect("it is writable");
+            read_npy(&path, &ReadConstraints::anything()).unwrap_or_else(|error| panic!("{error}")).cells.to_vec()
+        };
+        let wanted = vec![1.0, 2.0, 3.0, 4.0, 5.0];
+        let first = [1, 2, 3, 4, 5, 9, 9, 9, 9, 9];
+        let mixed = [1, 9, 2, 9, 3, 9, 4, 9, 5, 9];
+        assert_eq!(with("False", "(2, 1, 5)", &first), wanted);
+        assert_eq!(with("True", "(2, 1, 5)", &mixed), wanted);
+        assert_eq!(with("False", "(5, 1, 2)", &mixed), wanted);
+        assert_eq!(with("True", "(1, 5)", &first[..5]), wanted);
+    }
 }

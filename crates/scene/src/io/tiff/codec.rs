@@ -4,6 +4,8 @@ use std::io::{self, Read};
 
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 
+use crate::io::jpeg;
+
 /// Memory of the decoder of LZMA, in KiB: enough for the largest preset.
 const XZ_KIB: u32 = 80 << 10;
 
@@ -38,7 +40,7 @@ pub(super) fn decompress(method: u64, bytes: Vec<u8>, most: usize) -> io::Result
                 50002 | 52546 => "JPEG XL",
                 _ => "an unknown method",
             };
-            Err(io::Error::new(io::ErrorKind::Unsupported, format!("compressed with {name} (method {method})")))
+            Err(io::Error::new(io::ErrorKind::Unsupported, format!("compression with {name} (method {method}) is")))
         }
     }
 }
@@ -103,8 +105,8 @@ fn packed_bits(bytes: &[u8], most: usize) -> Vec<u8> {
 /// three samples are stored as luminance and chrominance.
 ///
 /// # Errors
-/// The bytes are malformed.
-pub(super) fn jpeg(
+/// The bytes are malformed or truncated.
+pub(super) fn decode_jpeg(
     tables: &[u8],
     bytes: &[u8],
     samples: usize,
@@ -121,8 +123,11 @@ pub(super) fn jpeg(
         3 if converts => ColorSpace::RGB,
         3 => ColorSpace::YCbCr,
         4 => ColorSpace::CMYK,
-        _ => return Err(io::Error::new(io::ErrorKind::Unsupported, format!("JPEG of {samples} bands"))),
+        _ => return Err(io::Error::new(io::ErrorKind::Unsupported, format!("JPEG of {samples} bands is"))),
     };
+    if !jpeg::is_complete(joined.iter().copied()) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let options =
         DecoderOptions::default().jpeg_set_out_colorspace(space).set_max_width(largest[0]).set_max_height(largest[1]);
     let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(&joined), options);
@@ -155,7 +160,7 @@ pub(super) fn undo_differences(row: &mut [u8], size: usize, stride: usize, big_e
         2 => sum!(u16),
         4 => sum!(u32),
         8 => sum!(u64),
-        _ => return Err(io::Error::new(io::ErrorKind::Unsupported, "a predictor for samples of this size")),
+        _ => return Err(io::Error::new(io::ErrorKind::Unsupported, "a predictor for samples of this size is")),
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::io::{Error, ErrorKind, Result};
 
 use half::f16;
+use lerc_reader::BandElement;
 
 use super::{
     codec,
@@ -54,6 +55,7 @@ pub(super) enum SampleFormat {
     Float,
 }
 
+/// Returns the error about a property that is not supported: a noun phrase with its verb.
 fn unsupported(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Unsupported, what.into())
 }
@@ -73,22 +75,22 @@ impl TiffImage {
         let bits = list.first().copied().unwrap_or(1);
         if list.iter().any(|other| *other != bits) || !(1..=64).contains(&bits) {
             return Err(unsupported(if list.iter().any(|other| *other != bits) {
-                "bands of different bit depths".to_owned()
+                "bands of different bit depths are".to_owned()
             } else {
-                format!("samples of {bits} bits")
+                format!("samples of {bits} bits are")
             }));
         }
         let format = match directory.integers(file, 339).first() {
             None | Some(1 | 4) => SampleFormat::Unsigned,
             Some(2) => SampleFormat::Signed,
             Some(3) => SampleFormat::Float,
-            Some(_) => return Err(unsupported("complex numbers")),
+            Some(_) => return Err(unsupported("bands of complex numbers are")),
         };
         if format == SampleFormat::Float && ![16, 24, 32, 64].contains(&bits) {
-            return Err(unsupported(format!("floats of {bits} bits")));
+            return Err(unsupported(format!("floats of {bits} bits are")));
         }
         if !(1..=4096).contains(&samples) {
-            return Err(unsupported(format!("{samples} bands")));
+            return Err(unsupported(format!("{samples} bands are")));
         }
         let tile = integer(322).zip(integer(323));
         let (offsets, mut counts) = match tile {
@@ -148,11 +150,11 @@ impl TiffImage {
     /// Returns the memory that reading needs besides the rows, in bytes.
     pub fn memory(&self) -> u64 {
         let row = self.row_bytes().map_or(u64::MAX, |bytes| bytes as u64);
-        // Decoded strips or tiles side by side, and one as stored; LERC is decoded to floats of 64 bits.
-        let lerc = if self.compression == 34887 { 8 } else { 1 };
-        let across = self.width.div_ceil(self.chunk[0]) + 1;
+        // Decoded strips or tiles side by side, and one as stored; LERC has a copy of one, and its mask.
+        let copies = if self.compression == 34887 { 4 } else { 1 };
+        let across = self.width.div_ceil(self.chunk[0]).saturating_add(copies);
         let chunk = row.saturating_mul(self.chunk[1]);
-        let decoded = chunk.saturating_mul(across).saturating_mul(lerc).saturating_add(self.width.saturating_mul(16));
+        let decoded = chunk.saturating_mul(across).saturating_add(self.width.saturating_mul(16));
         decoded.saturating_add(longest_stored(chunk))
     }
 
@@ -179,11 +181,11 @@ impl TiffImage {
             bytes.iter_mut().for_each(|byte| *byte = byte.reverse_bits());
         }
         match self.compression {
-            7 if self.bits != 8 => Err(unsupported(format!("JPEG of {} bits", self.bits))),
+            7 if self.bits != 8 => Err(unsupported(format!("JPEG of {} bits is", self.bits))),
             7 => {
                 let largest = [self.chunk[0] as usize, self.chunk[1] as usize];
                 let (pixels, [width, _]) =
-                    codec::jpeg(&self.jpeg_tables, &bytes, self.stride(), self.photometric == Some(6), largest)?;
+                    codec::decode_jpeg(&self.jpeg_tables, &bytes, self.stride(), self.photometric == Some(6), largest)?;
                 if width == largest[0] { Ok(TiffBlock::Bytes(pixels)) } else { Err(ErrorKind::InvalidData.into()) }
             }
             34887 => self.lerc(bytes, most, rows),
@@ -199,7 +201,7 @@ impl TiffImage {
             0 => bytes,
             1 => codec::decompress(8, bytes, most)?,
             2 => codec::decompress(50000, bytes, most)?,
-            _ => return Err(unsupported("LERC with an unknown second compression")),
+            _ => return Err(unsupported("LERC with an unknown second compression is")),
         };
         let malformed = |error| Error::new(ErrorKind::InvalidData, format!("{error}"));
         let info = lerc_reader::inspect_first_with_options(
@@ -214,14 +216,39 @@ impl TiffImage {
         {
             return Err(ErrorKind::InvalidData.into());
         }
-        let decoded = lerc_reader::decode_first_to_f64(&bytes).map_err(malformed)?;
-        let (mut numbers, stride) = (decoded.pixels, self.stride());
+        let decoded = lerc_reader::decode_first(&bytes).map_err(malformed)?;
+        // Writers encode numbers in the byte order of the file as if they were little-endian.
+        macro_rules! bytes {
+            ($kind:ty) => {
+                <$kind>::from_pixel_data(decoded.pixels)
+                    .map_err(malformed)?
+                    .into_iter()
+                    .flat_map(<$kind>::to_le_bytes)
+                    .collect::<Vec<u8>>()
+            };
+        }
+        let mut bytes = match (self.format, self.bits) {
+            (SampleFormat::Unsigned, 8) => bytes!(u8),
+            (SampleFormat::Unsigned, 16) => bytes!(u16),
+            (SampleFormat::Unsigned, 32) => bytes!(u32),
+            (SampleFormat::Signed, 8) => bytes!(i8),
+            (SampleFormat::Signed, 16) => bytes!(i16),
+            (SampleFormat::Signed, 32) => bytes!(i32),
+            (SampleFormat::Float, 32) => bytes!(f32),
+            (SampleFormat::Float, 64) => bytes!(f64),
+            _ => return Err(unsupported(format!("LERC of {} bits is", self.bits))),
+        };
+        let pixel = self.stride() * self.bits / 8;
+        if bytes.len() != info.width as usize * info.height as usize * pixel {
+            return Err(ErrorKind::InvalidData.into());
+        }
         if let Some(mask) = decoded.mask.filter(|_| self.format == SampleFormat::Float) {
-            for (pixel, _) in numbers.chunks_mut(stride).zip(mask).filter(|(_, valid)| *valid == 0) {
-                pixel.fill(f64::NAN);
+            // All bits set are NaN in either byte order.
+            for (pixel, _) in bytes.chunks_mut(pixel).zip(mask).filter(|(_, valid)| *valid == 0) {
+                pixel.fill(0xff);
             }
         }
-        Ok(TiffBlock::Numbers(numbers))
+        Ok(TiffBlock::Bytes(bytes))
     }
 
     fn unpredicted(&self, mut data: Vec<u8>, row_bytes: usize, big_endian: bool) -> Result<TiffBlock> {
@@ -237,7 +264,7 @@ impl TiffImage {
                 data.chunks_exact_mut(row_bytes)
                     .for_each(|row| codec::undo_float_differences(row, size, stride, big_endian));
             }
-            other => return Err(unsupported(format!("predictor {other} for samples of {} bits", self.bits))),
+            other => return Err(unsupported(format!("predictor {other} for samples of {} bits is", self.bits))),
         }
         Ok(TiffBlock::Bytes(data))
     }
@@ -291,8 +318,6 @@ enum TiffBlock {
     Empty,
     /// Samples as stored.
     Bytes(Vec<u8>),
-    /// Samples as numbers.
-    Numbers(Vec<f64>),
 }
 
 /// Reader of the rows of one band, from the first to the last.
@@ -339,12 +364,6 @@ impl BandRows {
                     let line = &line[..row_bytes.min(line.len())];
                     for (index, value) in values.iter_mut().enumerate() {
                         *value = image.sample(line, index * stride + sample, file.big_endian).ok_or_else(eof)?;
-                    }
-                }
-                TiffBlock::Numbers(numbers) => {
-                    let line = numbers.get(row * wide * stride..).ok_or_else(eof)?;
-                    for (index, value) in values.iter_mut().enumerate() {
-                        *value = *line.get(index * stride + sample).ok_or_else(eof)?;
                     }
                 }
             }

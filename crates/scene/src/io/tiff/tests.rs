@@ -510,3 +510,87 @@ fn long_and_non_ascii_crs_names_are_written() {
         assert!((map.cell_size - 30.48).abs() < 1e-4, "{}", map.cell_size);
     }
 }
+
+/// Interleaved colours of 8 bits.
+fn colours(of: impl Fn(f64) -> [u8; 3]) -> Sample {
+    let mut sample = Sample::new(false, 8, 1, cells().flat_map(|height| of(height.into())).collect());
+    sample.shorts(277, &[3]).shorts(258, &[8, 8, 8]).shorts(262, &[2]);
+    sample
+}
+
+#[test]
+fn heights_encoded_in_colours_are_read_and_recognised() {
+    let bytes = |number: f64| {
+        let [_, colours @ ..] = (number as u32).to_be_bytes();
+        colours
+    };
+    let mapbox = colours(|height| bytes((height + 10_000.0) * 10.0));
+    let terrarium = colours(|height| bytes((1.37 * height + 32_768.0) * 256.0));
+    for (sample, encoding, scale) in [(mapbox, Encoding::Mapbox, 1.0), (terrarium, Encoding::Terrarium, 1.37)] {
+        for stated in [None, Some(encoding)] {
+            let map = sample.read_with(&Options { encoding: stated, ..Options::default() });
+            let map = map.unwrap_or_else(|error| panic!("{error}"));
+            assert!((map.heights.at(5, 7) - scale * f32::from(height(5, 7))).abs() < 0.01, "{encoding:?}");
+            let is_reported = map.warnings.iter().any(|warning| warning.contains("look like heights encoded"));
+            assert_eq!(is_reported, stated.is_none(), "{:?}", map.warnings);
+        }
+    }
+    let grey = Options { encoding: Some(Encoding::Grey), ..Options::default() };
+    let map = colours(|height| [(height / 4.0) as u8; 3]).read_with(&grey).unwrap_or_else(|error| panic!("{error}"));
+    assert!((map.heights.at(0, 0) - 25.0).abs() < 0.01);
+    let asked = Options { encoding: Some(Encoding::Mapbox), ..Options::default() };
+    assert!(Sample::plain().read_with(&asked).expect_err("it is grey").contains("omit --encoding"));
+}
+
+#[test]
+fn a_truncated_strip_of_jpeg_is_refused() {
+    let grey: Vec<u8> = cells().map(|height| (height / 4) as u8).collect();
+    let mut strip = io::Cursor::new(Vec::new());
+    let image = image::GrayImage::from_raw(SIZE.0 as u32, SIZE.1 as u32, grey).expect("it is of this size");
+    image.write_to(&mut strip, image::ImageFormat::Jpeg).expect("in memory");
+    let strip = strip.into_inner();
+    for (length, is_whole) in [(strip.len(), true), (strip.len() - 2, false), (strip.len() / 2, false)] {
+        let mut sample = Sample::new(false, 8, 1, strip[..length].to_vec());
+        sample.shorts(259, &[7]);
+        match sample.read_with(&Options::default()) {
+            Ok(map) => assert!(is_whole && (map.heights.at(0, 0) - 25.0).abs() < 3.0),
+            Err(error) => assert!(!is_whole && error.contains("truncated"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn unsupported_bands_are_refused_with_a_remedy() {
+    let refused = |sample: &mut Sample, channel: Option<&str>| {
+        let options = Options { channel: channel.map(str::to_owned), ..Options::default() };
+        sample.read_with(&options).expect_err("it is refused")
+    };
+    let remedy = "convert it to floats first, e.g. `gdal_translate -b 1 -ot Float32 map.tif heights.tif`";
+    for (sample, said) in [
+        (Sample::plain().shorts(277, &[2]).shorts(258, &[16, 8]), "bands of different bit depths are not supported"),
+        (Sample::plain().shorts(258, &[65]), "samples of 65 bits are not supported"),
+        (Sample::plain().shorts(339, &[5]), "bands of complex numbers are not supported"),
+        (Sample::plain().shorts(259, &[34712]), "compression with JPEG 2000 (method 34712) is not supported"),
+    ] {
+        let error = refused(sample, None);
+        assert!(error.ends_with(&format!("{said}; {remedy}")), "{error}");
+    }
+    assert!(
+        refused(&mut Sample::plain(), Some("2")).ends_with("no band 2; the file has a single band, omit --channel")
+    );
+    assert!(
+        refused(&mut colours(|_| [1, 2, 3]), Some("4")).ends_with("no band 4; choose one of 1 to 3 with --channel")
+    );
+}
+
+#[test]
+fn long_files_beside_a_raster_are_read() {
+    let (folder, path) = Sample::plain().write();
+    let table = "x".repeat(6 << 20);
+    let text = format!(
+        "<PAMDataset><Table>{table}</Table><SRS>EPSG:32612</SRS><GeoTransform>9, 3, 0, 9, 0, -3</GeoTransform></PAMDataset>"
+    );
+    std::fs::write(folder.path().join("MAP.TIF.aux.XML"), text).expect("it is writable");
+    let map = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((map.cell_size, map.geo.and_then(|geo| geo.crs.name())), (3.0, Some("EPSG:32612".to_owned())));
+}
