@@ -32,17 +32,20 @@ fn panel_ui(InMut(ui): InMut<Ui>, record: Res<TimeSeries>, simulations: Res<Simu
     let slots = simulations.selected().simulation.slots.iter();
     let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();
     let units = units(ui);
-    balance_ui(ui, "Solids", &balance(&ledger.solid, solid, &titles), units);
+    balance_ui(ui, "solids", &balance("Solids", (&ledger.solid, solid), &titles), units);
     if record.suspended != 0.0 {
         ui.small(format!("Includes {} of sediment suspended in the water.", volume(units, record.suspended)));
     }
     exchange_ui(ui, &ledger.solid, &titles, units);
     if water > 0.0 || ledger.water.rows.values().any(|row| *row != LedgerRow::default()) {
         ui.add_space(6.0);
-        balance_ui(ui, "Water", &balance(&ledger.water, water, &titles), units);
+        balance_ui(ui, "water", &balance("Water", (&ledger.water, water), &titles), units);
     }
     Vec::new()
 }
+
+/// Title of the residual.
+const RESIDUAL: &str = "Residual";
 
 /// Row of a balance.
 struct BalanceRow {
@@ -54,9 +57,9 @@ struct BalanceRow {
 
 /// Returns the rows of the balance of an account: the initial volume, the transfers that are not 0, the residual and the present volume,
 /// which is their sum.
-fn balance(account: &Account, now: f64, titles: &[(&str, &str)]) -> Vec<BalanceRow> {
+fn balance(name: &str, (account, now): (&Account, f64), titles: &[(&str, &str)]) -> Vec<BalanceRow> {
     let mut rows = vec![BalanceRow {
-        title: "At the start".to_owned(),
+        title: format!("{name} at the start"),
         volume: account.start,
         help: "Volume in the layers at the start.",
     }];
@@ -65,8 +68,8 @@ fn balance(account: &Account, now: f64, titles: &[(&str, &str)]) -> Vec<BalanceR
             let (name, help) = match transfer {
                 Transfer::Inflow => ("inflow", "Uplift, rain, springs and the sea."),
                 Transfer::Outflow => ("outflow", "Left the map across its edges."),
-                Transfer::Evaporation => ("evaporation", "Lost to evaporation."),
-                Transfer::Loss => ("loss", "Lost in the published mode, which does not conserve volume."),
+                Transfer::Evaporation => ("evaporated", "Lost to evaporation."),
+                Transfer::Loss => ("lost", "Lost in the published mode, which does not conserve volume."),
                 Transfer::Transit => (
                     "in transit",
                     "Taken from the layers and carried by particles, or still too little to change a height.",
@@ -79,9 +82,9 @@ fn balance(account: &Account, now: f64, titles: &[(&str, &str)]) -> Vec<BalanceR
         rows.push(BalanceRow { title: "Edits".to_owned(), volume: account.edits, help: "Added or removed by edits." });
     }
     let help = "Volume not accounted for: zero except for rounding errors.";
-    rows.push(BalanceRow { title: "Residual".to_owned(), volume: account.residual(now), help });
+    rows.push(BalanceRow { title: RESIDUAL.to_owned(), volume: account.residual(now), help });
     rows.push(BalanceRow {
-        title: "Now".to_owned(),
+        title: format!("{name} now"),
         volume: now,
         help: "Volume in the layers now: the sum of the rows above.",
     });
@@ -93,25 +96,26 @@ fn title<'a>(titles: &[(&str, &'a str)], key: &'a str) -> &'a str {
     titles.iter().find(|(known, _)| *known == key).map_or(key, |(_, title)| title)
 }
 
-/// Formats the volumes of a balance in one unit with equally many decimals, so that the numbers add up as shown. The residual is rounding
-/// error and has its own unit.
+/// Formats the volumes of a balance in one unit with equally many decimals, so that the numbers add up as shown. The unit suits the largest
+/// transfer. The residual is rounding error and has its own unit.
 fn balance_texts(rows: &[BalanceRow], units: UnitSystem) -> Vec<String> {
-    let sizes = || rows.iter().filter(|row| row.title != "Residual").map(|row| row.volume.abs());
-    let (times, unit) = volume_unit(units, sizes().fold(0.0, f64::max));
-    // As many decimals as the smallest transfer needs for two digits.
-    let smallest = sizes().filter(|size| *size > 0.0).fold(f64::INFINITY, f64::min);
-    let decimals = (1.0 - (times * smallest).log10().floor()).clamp(2.0, 6.0) as usize;
     let last = rows.len() - 1;
-    let text = |(index, row): (usize, &BalanceRow)| match row.title.as_str() {
-        "Residual" => volume(units, row.volume),
-        _ if index == 0 || index == last => format!("{:.decimals$} {unit}", times * row.volume + 0.0),
+    let transfers = || rows[1..last].iter().filter(|row| row.title != RESIDUAL).map(|row| row.volume.abs());
+    let largest = transfers().fold(0.0, f64::max);
+    let (times, unit) = volume_unit(units, if largest > 0.0 { largest } else { rows[last].volume });
+    // As many decimals as the smallest transfer needs for two digits.
+    let smallest = transfers().fold(f64::INFINITY, f64::min);
+    let decimals = (1.0 - (times * smallest).log10().floor()).clamp(2.0, 6.0) as usize;
+    let text = |(index, row): (usize, &BalanceRow)| match index {
+        _ if row.title == RESIDUAL => volume(units, row.volume),
+        0 => format!("{:.decimals$} {unit}", times * row.volume + 0.0),
+        index if index == last => format!("{:.decimals$} {unit}", times * row.volume + 0.0),
         _ => format!("{:+.decimals$} {unit}", times * row.volume + 0.0),
     };
     rows.iter().enumerate().map(text).collect()
 }
 
 fn balance_ui(ui: &mut Ui, name: &str, rows: &[BalanceRow], units: UnitSystem) {
-    ui.strong(name);
     egui::Grid::new(name).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         for (row, text) in rows.iter().zip(balance_texts(rows, units)) {
             value_row(ui, &row.title, text, row.help);
@@ -165,9 +169,9 @@ mod tests {
                 [12.0, 0.0, 0.0, 0.0],
             ] {
                 let (account, now) = account(start, inflow, outflow, carried);
-                let rows = balance(&account, now, &[("fluvial", "Fluvial erosion")]);
+                let rows = balance("Solids", (&account, now), &[("fluvial", "Fluvial erosion")]);
                 let texts = balance_texts(&rows, units);
-                let residual = rows.iter().position(|row| row.title == "Residual").expect("a residual");
+                let residual = rows.iter().position(|row| row.title == RESIDUAL).expect("a residual");
                 let terms = texts.iter().enumerate().filter(|(index, _)| *index != residual && index + 1 < texts.len());
                 let sum: f64 = terms.map(|(_, text)| number(text).0).sum();
                 let (shown, decimals) = number(&texts[texts.len() - 1]);

@@ -24,20 +24,45 @@ struct ChartView {
     logarithmic: Option<[bool; 2]>,
     /// Locked axis range.
     range: Option<Range>,
+    /// `true` if the chart also has a window of its own.
+    enlarged: bool,
 }
 
-/// Draws a chart with its options menu. Later curves are drawn behind earlier ones.
+/// Draws a chart with its options menu, and a second time in a window of its own if that was chosen in the menu. Later curves are drawn
+/// behind earlier ones.
 pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<AppCommand> {
-    let asked = head_ui(ui, &mut chart, about);
+    let asked = head_ui(ui, &mut chart, about, true);
+    plot_ui(ui, &chart, chart.key, style::PLOT_HEIGHT);
+    let id = egui::Id::new(("chart", chart.key));
+    if ui.data(|data| data.get_temp(id).is_some_and(|view: ChartView| view.enlarged)) {
+        let mut open = true;
+        egui::Window::new(&chart.title)
+            .id(id.with("window"))
+            .default_size(style::LARGE_PLOT_SIZE)
+            .default_pos(style::LARGE_PLOT_POSITION)
+            .open(&mut open)
+            .show(ui.ctx(), |ui| {
+                let height = ui.available_height();
+                plot_ui(ui, &chart, &format!("{}, enlarged", chart.key), height);
+            });
+        if !open {
+            ui.data_mut(|data| data.get_temp_mut_or_default::<ChartView>(id).enlarged = false);
+        }
+    }
+    asked
+}
+
+/// Draws the curves of a chart.
+fn plot_ui(ui: &mut Ui, chart: &Chart, name: &str, height: f32) {
     let range = chart.shown_range();
     // Bounds are set in every frame, as setting them once disables automatic ones for good.
     let margin = if chart.range.is_some() { 0.0 } else { MARGIN };
     let [[left, right], [low, high]] =
         range.map(|[low, high]| [low - margin * (high - low), high + margin * (high - low)]);
     let [x, y] = [&*chart.axes[0], &*chart.axes[1]];
-    let mut plot = plot(ui, chart.key, [x, y], chart.logarithmic);
+    let mut plot = plot(ui, name, [x, y], chart.logarithmic).height(height);
     if chart.curves.len() > 1 {
-        plot = plot.legend(Legend::default().position(corner(&chart)).text_style(egui::TextStyle::Small));
+        plot = plot.legend(Legend::default().position(corner(chart)).text_style(egui::TextStyle::Small));
     }
     let real = chart.logarithmic;
     let axes = chart.axes.clone();
@@ -45,7 +70,6 @@ pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<App
         let value = |axis: usize, along: f64| format_number(if real[axis] { 10.0_f64.powf(along) } else { along });
         format!("{name}\n{} {}\n{} {}", value(0, point.x), axes[0], value(1, point.y), axes[1])
     });
-    let said = describe(&chart);
     let shown = plot.show(ui, |plot| {
         for (number, curve) in chart.curves.iter().enumerate().rev() {
             let color = curve_color(number);
@@ -65,8 +89,7 @@ pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<App
         }
         plot.set_plot_bounds(PlotBounds::from_min_max([left, low], [right, high]));
     });
-    access::name(&shown.response, &said);
-    asked
+    access::name(&shown.response, &describe(chart));
 }
 
 /// Saves a chart in the format given by the file extension.
@@ -90,8 +113,8 @@ fn save_request(chart: Chart) -> FileRequest {
     FileRequest::save("Save chart", &name, kinds, move |path| SaveChart(chart.clone(), path))
 }
 
-/// Draws the title of a chart and its options menu, which sets the axes and their range.
-pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<AppCommand> {
+/// Draws the title of a chart and its options menu, which sets the axes and their range, and offers to enlarge a chart that can be.
+pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str, can_be_enlarged: bool) -> Option<AppCommand> {
     let id = egui::Id::new(("chart", chart.key));
     let mut seen: ChartView = ui.data(|data| data.get_temp(id)).unwrap_or_default();
     let mut asked = None;
@@ -104,7 +127,7 @@ pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<App
             let mut logarithmic = seen.logarithmic.unwrap_or(chart.logarithmic);
             for (axis, name) in ["Logarithmic x axis", "Logarithmic y axis"].into_iter().enumerate() {
                 if ui.checkbox(&mut logarithmic[axis], name).changed() {
-                    seen = ChartView { logarithmic: Some(logarithmic), range: None };
+                    seen = ChartView { logarithmic: Some(logarithmic), range: None, ..seen };
                 }
             }
             let mut kept = seen.range.is_some();
@@ -113,6 +136,10 @@ pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<App
                 let power = |axis: usize, along: f64| if logarithmic[axis] { 10.0_f64.powf(along) } else { along };
                 let shown = Chart { logarithmic, range: None, ..chart.clone() }.shown_range();
                 seen.range = kept.then(|| [0, 1].map(|axis| shown[axis].map(|along| power(axis, along))));
+            }
+            if can_be_enlarged {
+                let help = "Show the chart in a window of its own, which can be resized.";
+                ui.checkbox(&mut seen.enlarged, "Enlarge").on_hover_text(help);
             }
             ui.separator();
             if ui

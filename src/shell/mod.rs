@@ -183,6 +183,10 @@ fn draw(
             }
         }
     }
+    let answers = world.resource::<Document>().asks_to_save || world.resource::<FileDialogs>().is_open();
+    if answers || world.resource::<FloatingWindows>().has_kind(FloatingWindowKind::Modal) {
+        style::backdrop_ui(&context);
+    }
     asked.extend(floating::floating_windows_ui(&context, world));
     let mut context_of_dialogs = context.clone();
     asked.extend(draw_part(world, leave::leave_ui, &mut context_of_dialogs));

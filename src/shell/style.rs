@@ -55,6 +55,9 @@ pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
 /// Height of the history list.
 pub const LIST_HEIGHT: f32 = 220.0;
 pub const PLOT_HEIGHT: f32 = 130.0;
+/// Initial size and position of a chart in a window of its own.
+pub const LARGE_PLOT_SIZE: egui::Vec2 = egui::vec2(560.0, 320.0);
+pub const LARGE_PLOT_POSITION: egui::Pos2 = egui::pos2(80.0, 60.0);
 /// Margin at the right of a plot for half of the last tick label.
 pub const LAST_NUMBER: f32 = 12.0;
 /// Height of the section plot.
@@ -84,6 +87,8 @@ pub const SAND: Color32 = Color32::from_rgb(214, 186, 122);
 pub const SHADE: Color32 = Color32::from_black_alpha(120);
 /// Background of small white text over the view.
 pub const DEEP_SHADE: Color32 = Color32::from_black_alpha(150);
+/// Dims what lies behind a modal dialog.
+const BACKDROP: Color32 = Color32::from_black_alpha(70);
 /// Outline of small white text over the view.
 pub const RIM: Color32 = Color32::from_black_alpha(170);
 /// Inconspicuous lines over the view: semi-transparent white.
@@ -158,6 +163,17 @@ pub fn focus(context: &egui::Context) -> Stroke {
 pub fn dialog(title: &str) -> egui::Window<'static> {
     let window = egui::Window::new(title.to_owned()).collapsible(false).resizable(false);
     window.order(egui::Order::Foreground).anchor(Align2::CENTER_CENTER, [0.0, 0.0])
+}
+
+/// Dims everything behind a modal dialog, and takes its clicks and drags.
+pub fn backdrop_ui(context: &egui::Context) {
+    let rect = context.content_rect();
+    let area = egui::Area::new(egui::Id::new("backdrop")).order(egui::Order::Middle).fixed_pos(rect.min);
+    area.show(context, |ui| {
+        ui.painter().rect_filled(rect, 0.0, BACKDROP);
+        // Without keyboard focus.
+        ui.allocate_rect(rect, egui::Sense::CLICK | egui::Sense::DRAG);
+    });
 }
 
 /// Width of the scroll bar that overlaps the right edge of the panels.

@@ -98,12 +98,9 @@ impl TimeSeries {
     }
 
     fn add(&mut self, sample: LedgerSample) {
-        if self.samples.last().is_some_and(|last| last.tick > sample.tick) {
-            self.samples.clear();
-        }
-        if self.samples.last().is_none_or(|last| last.tick < sample.tick) {
-            self.samples.push(sample);
-        }
+        // After going back in time, the samples up to then remain.
+        self.samples.retain(|earlier| earlier.tick < sample.tick);
+        self.samples.push(sample);
         thin_out(&mut self.samples);
     }
 

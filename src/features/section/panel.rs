@@ -142,7 +142,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
     }
     let mut asked = Vec::new();
     let mut chart = chart::chart(section, state.preferences.settings.units);
-    asked.extend(head_ui(ui, &mut chart, ""));
+    asked.extend(head_ui(ui, &mut chart, "", false));
     let mut shown = plot(ui, "section", [far, unit], [false; 2]).height(style::SECTION_HEIGHT).include_y(bottom);
     if drawn.is_some() {
         shown = shown.sense(egui::Sense::drag()).include_y(room.1);

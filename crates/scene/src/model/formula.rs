@@ -80,6 +80,12 @@ const OPERATORS: &str = "ΣΔδ∂∇";
 const NAMES: [&str; 16] =
     ["it", "to", "is", "of", "ha", "on", "or", "as", "in", "by", "at", "up", "no", "so", "if", "an"];
 
+/// Units that are set upright behind a number.
+const UNITS: [&str; 19] = [
+    "m", "s", "h", "yr", "km", "mm", "min", "Pa", "kg", "m²", "m³", "km²", "m/s", "m/s²", "m²/s", "m³/s", "m/yr",
+    "mm/h", "mm/yr",
+];
+
 struct FormulaParser<'a> {
     rest: &'a str,
     /// `true` inside a script, where fractions stay inline.
@@ -195,7 +201,8 @@ impl FormulaParser<'_> {
                 Formula::Root(Box::new(self.factor().without_parentheses()))
             }
             Some(next) if next.is_ascii_digit() => {
-                Formula::Upright(self.take_while(|letter| letter.is_ascii_digit() || letter == '.'))
+                let number = self.take_while(|letter| letter.is_ascii_digit() || letter == '.');
+                Formula::Upright(number + self.take_unit())
             }
             // An operator such as Σ, Δ or ∂ binds to the following factor.
             Some(next) if OPERATORS.contains(next) => {
@@ -221,6 +228,20 @@ impl FormulaParser<'_> {
             }
             Some(_) => Formula::Upright(self.take().into_iter().collect()),
         }
+    }
+
+    /// Takes a unit after a number, with the space before it. Returns an empty text if there is none.
+    fn take_unit(&mut self) -> &str {
+        let ends = |rest: &str| {
+            !rest.starts_with(|next: char| next.is_alphanumeric() || is_small(next) || "/^_'".contains(next))
+        };
+        let unit = UNITS.iter().find(|unit| {
+            let behind = self.rest.strip_prefix(' ').and_then(|rest| rest.strip_prefix(**unit));
+            behind.is_some_and(ends)
+        });
+        let (taken, rest) = self.rest.split_at(unit.map_or(0, |unit| 1 + unit.len()));
+        self.rest = rest;
+        taken
     }
 
     /// Parses a subscript or superscript.
@@ -318,6 +339,9 @@ mod tests {
             ("S = a - b/c, d\u{304}, (a + b)'", "S = a − {b over c} , d\u{304} , (a + b)′"),
             ("∂z/∂t = D·∇²z", "{∂z over ∂t} = D · ∇[:2]z"),
             ("k_x/|k|·|v|  = 2", "{k[x:] over |k|} · |v| = 2"),
+            ("c = √(g·h) = 9.9 m/s", "c = root{g · h} = 9.9 m/s"),
+            ("g = 9.81 m/s², q = 2 m", "g = 9.81 m/s² , q = 2 m"),
+            ("2 m/q", "{2 m over q}"),
         ];
         for (text, parts) in cases {
             assert_eq!(told(&Formula::parse(text)), parts, "{text}");
