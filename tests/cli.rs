@@ -205,6 +205,11 @@ fn invalid_arguments_are_rejected_in_one_sentence() {
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.exr", "--ui"], &["x.exr", "--ui"]);
     refuses(&["bench", "--size", "3"], &["--size"]);
     refuses(&["build", "round-hill", "--square", "crop"], &["--square", "--resolution unity or unreal"]);
+    refuses(&["build", "round-hill", "--for", "unrael"], &["--for", "closest match: unreal"]);
+    refuses(&["build", "round-hill", "--for", "unity", "--resolution", "2x"], &["--for unity", "omit --resolution"]);
+    refuses(&["build", "round-hill", "--tiles", "0x4"], &["--tiles", "1 to 64 tiles"]);
+    refuses(&["build", "round-hill", "--size", "64", "--tiles", "32x32"], &["--tiles", "too small"]);
+    refuses(&["build", "round-hill", "--weights", "rock,mud"], &["--weights", "rock, soil, sand, snow"]);
     refuses(&["shot", "round-hill", "--out", "a.png", "--blur", "11"], &["--blur", "0 to 10 percent"]);
     refuses(&["shot", "round-hill", "--out", "a.png", "--transparent", "--ui"], &["--transparent", "--ui"]);
     refuses(&["film", "round-hill", "--out", "a.mp4", "--blur", "2", "--ui"], &["--blur", "--ui"]);
@@ -456,7 +461,7 @@ fn documentation_lists_every_process_and_scene() {
 fn documentation_links_resolve() {
     let mut seen = 0;
     let documents = "README.md CONTRIBUTING.md docs/window.md docs/command-line.md docs/gallery.md docs/processes.md \
-                     docs/films.md docs/sweeps.md docs/presenting.md docs/lessons.md";
+                     docs/exports.md docs/films.md docs/sweeps.md docs/presenting.md docs/lessons.md";
     for name in documents.split(' ') {
         let file = from_root(name);
         for link in document(name).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

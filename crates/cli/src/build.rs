@@ -8,23 +8,29 @@ use std::{
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, is_interrupted, print, setup::RunOptions};
+use super::{
+    Failure, is_interrupted, print,
+    setup::{RunOptions, parse_size},
+};
 use thalweg_scene::{
     io::{
         Budget, JobProgress,
-        export::{Dimensions, Export, ExportSubject, Size, Square},
+        export::{
+            self, Dimensions, Export, ExportSet, ExportSubject, SETS, Size, Square, TileGrid, TileNames,
+            WeightChannels, WeightMask,
+        },
         output::{self, OutputSet, hash_of},
     },
     model::{origin::Georeference, session::Session},
 };
-use thalweg_sim::{core::ledger::Account, measure::statistics::Statistics};
+use thalweg_sim::{core::ledger::Account, measure::statistics::Statistics, params::join_with_suggestion};
 
 /// Files that are written without `--save`.
 const DEFAULT_FILES: [&str; 3] = ["height.png", "height.r32", "hillshade.png"];
 /// Report: lists all other files and the simulation that produced them.
 const REPORT: &str = "report.json";
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(super) struct BuildArgs {
     #[command(flatten)]
     start: RunOptions,
@@ -34,12 +40,31 @@ pub(super) struct BuildArgs {
     /// Files to write, e.g. height.exr,sand.png,hillshade
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     save: Vec<String>,
-    /// Resolution of the files: working (as simulated), 2x to 8x, unity (2ⁿ+1) or unreal
-    #[arg(long, value_name = "SIZE", default_value = "working", value_parser = parse_resolution)]
-    resolution: Size,
+    /// Preset for another program: unreal, unity, godot, blender, houdini, gis, print or everything. Sets files and resolution, and
+    /// writes the settings of the import to import.md
+    #[arg(long = "for", value_name = "PROGRAM", value_parser = parse_preset)]
+    preset: Option<&'static str>,
+    /// Resolution of the files: working (as simulated), 2x to 8x, unity (2ⁿ+1) or unreal; working by default
+    #[arg(long, value_name = "SIZE", value_parser = parse_resolution)]
+    resolution: Option<Size>,
     /// Conversion of a non-square map for unity or unreal: pad extends the map at its edges, crop keeps its centre
     #[arg(long, value_name = "HOW", value_parser = parse_square)]
     square: Option<Square>,
+    /// Divide maps into columns and rows of tiles, e.g. 4x4
+    #[arg(long, value_name = "N|WxH", value_parser = parse_tiles)]
+    tiles: Option<(usize, usize)>,
+    /// Columns and rows of cells that neighbouring tiles share; 1 by default
+    #[arg(long, value_name = "CELLS", requires = "tiles", value_parser = parse_overlap)]
+    overlap: Option<usize>,
+    /// Names of tiles: unreal (_x0_y0), unity (_0_0, from the bottom), gaea (_y0_x0) or tms (_2_0_0, from the bottom)
+    #[arg(long, value_name = "NAMES", requires = "tiles", value_parser = parse_tile_names)]
+    tile_names: Option<TileNames>,
+    /// Masks in the channels of weights: up to four of rock, soil, sand, snow, wear, deposit, flow, wetness and forest
+    #[arg(long, value_name = "A,B,C,D", value_parser = parse_weights)]
+    weights: Option<WeightChannels>,
+    /// Levels of detail of meshes; each halves the columns and rows of the previous one
+    #[arg(long, value_name = "N", value_parser = parse_levels)]
+    levels: Option<u32>,
     /// Print the report to standard output
     #[arg(long)]
     json: bool,
@@ -71,46 +96,118 @@ fn parse_square(text: &str) -> Result<Square, String> {
     }
 }
 
+fn parse_preset(text: &str) -> Result<&'static str, String> {
+    let known: Vec<&str> = SETS.iter().map(|set| set.key).collect();
+    let found = ExportSet::from_key(text).map(|set| set.key);
+    found.ok_or_else(|| format!("use {}", join_with_suggestion(&known, text)))
+}
+
+fn parse_tiles(text: &str) -> Result<(usize, usize), String> {
+    let most = TileGrid::MAX_COUNT;
+    let found = parse_size(text).ok().filter(|count| [count.0, count.1].iter().all(|side| (1..=most).contains(side)));
+    found.ok_or_else(|| format!("use N or WxH with 1 to {most} tiles per side, e.g. 4x4"))
+}
+
+fn parse_overlap(text: &str) -> Result<usize, String> {
+    let most = TileGrid::MAX_OVERLAP;
+    text.parse().ok().filter(|cells| *cells <= most).ok_or_else(|| format!("use 0 to {most} cells"))
+}
+
+fn parse_tile_names(text: &str) -> Result<TileNames, String> {
+    TileNames::from_key(text).ok_or_else(|| format!("use {}", join_with_suggestion(&TileNames::keys(), text)))
+}
+
+fn parse_weights(text: &str) -> Result<WeightChannels, String> {
+    let known = WeightMask::ALL.map(|(key, _)| key);
+    let mut channels = [None; 4];
+    let names: Vec<&str> = text.split(',').map(str::trim).collect();
+    if names.len() > channels.len() {
+        return Err("use at most four masks, one per channel".to_owned());
+    }
+    for (channel, name) in channels.iter_mut().zip(names) {
+        let mask = WeightMask::from_key(name);
+        *channel = Some(mask.ok_or_else(|| format!("use up to four of {}", join_with_suggestion(&known, name)))?);
+    }
+    Ok(WeightChannels(channels))
+}
+
+fn parse_levels(text: &str) -> Result<u32, String> {
+    let most = Dimensions::MAX_MESH_LEVELS;
+    text.parse().ok().filter(|levels| (1..=most).contains(levels)).ok_or_else(|| format!("use 1 to {most} levels"))
+}
+
 impl BuildArgs {
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
-        let (start, out) = (RunOptions::of_scene(name), out.to_owned());
-        Self { start, out, save: Vec::new(), resolution: Size::Working, square: None, json: false }
+        Self { start: RunOptions::of_scene(name), out: out.to_owned(), ..Self::default() }
     }
 
-    pub(super) fn run(&self) -> Result<(), Failure> {
-        let wanted: Vec<&str> =
-            if self.save.is_empty() { DEFAULT_FILES.to_vec() } else { self.save.iter().map(String::as_str).collect() };
-        let exports = wanted.into_iter().map(parse_export).collect::<Result<Vec<_>, _>>()?;
-        if self.square.is_some() && !matches!(self.resolution, Size::PowerOfTwoPlusOne | Size::Unreal) {
+    /// Returns the exports: those of `--save`, else those of the preset, else the default ones.
+    fn exports(&self) -> Result<Vec<Export>, Failure> {
+        match self.preset.and_then(ExportSet::from_key) {
+            Some(set) if self.save.is_empty() => Ok(set.exports()),
+            _ if self.save.is_empty() => DEFAULT_FILES.into_iter().map(parse_export).collect(),
+            _ => self.save.iter().map(|text| parse_export(text)).collect(),
+        }
+    }
+
+    /// Returns the dimensions of the exports.
+    fn dimensions(&self) -> Result<Dimensions, Failure> {
+        let names = self.tile_names.unwrap_or_default();
+        let tiles = self.tiles.map(|count| TileGrid { count, overlap: self.overlap.unwrap_or(1), names });
+        let mut dimensions = Dimensions {
+            square: self.square.unwrap_or_default(),
+            tiles,
+            weights: self.weights.unwrap_or_default(),
+            mesh_levels: self.levels.unwrap_or(1),
+            ..Dimensions::default()
+        };
+        if let Some(set) = self.preset.and_then(ExportSet::from_key) {
+            if set.size.is_square() && self.resolution.is_some_and(|size| size != set.size) {
+                let sentence = format!("--for {} needs squares of its own sizes; omit --resolution", set.key);
+                return Err(Failure::bad_input(sentence));
+            }
+            dimensions = dimensions.for_preset(set);
+        }
+        dimensions.size = self.resolution.unwrap_or(dimensions.size);
+        if let (Some(tiles), Some(names)) = (&mut dimensions.tiles, self.tile_names) {
+            tiles.names = names;
+        }
+        if self.square.is_some() && !dimensions.size.is_square() {
             return Err(Failure::bad_input(
                 "--square only applies to square output files; add --resolution unity or unreal",
             ));
         }
+        Ok(dimensions)
+    }
+
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let (exports, dimensions) = (self.exports()?, self.dimensions()?);
         let mut sessions = self.start.sessions()?;
         // Early, so that an unwritable folder is reported before the simulation.
         let output = OutputSet::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
         // Likewise for results that exceed the memory limit.
-        let dimensions =
-            Dimensions { size: self.resolution, square: self.square.unwrap_or_default(), ..Dimensions::default() };
+        for session in &sessions {
+            let checked = dimensions.check(&session.simulation.terrain);
+            checked.map_err(|unfit| Failure::bad_input(format!("--tiles: {unfit}")))?;
+        }
         let results = sessions.iter().map(|session| ExportSubject::bytes(session, dimensions, &exports)).max();
         let runs: u64 = sessions.iter().map(Session::additional_bytes).sum();
         Budget::present().request(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
         let started = Instant::now();
         self.start.simulate(&mut sessions)?;
         let seconds = started.elapsed().as_secs_f64();
+        let mut reports = Vec::new();
         for (index, session) in sessions.iter().enumerate() {
             // Files of side-by-side simulations are prefixed with a number.
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
             let subject = ExportSubject::new(session, dimensions, &exports)?;
-            for export in &exports {
-                let name = format!("{before}{}", export.file_name());
-                output.write(name, |file| export.write(&subject, file, &JobProgress::default()))?;
+            let mut report = report(session, seconds);
+            if let Some(import) = export::write_files(&exports, &subject, &output, &before, &JobProgress::default())? {
+                report["import"] = import;
             }
+            reports.push(report);
         }
-        let mut report = match &sessions[..] {
-            [only] => report(only, seconds),
-            all => json!({"tiles": all.iter().map(|session| report(session, seconds)).collect::<Vec<_>>()}),
-        };
+        let mut report = if reports.len() == 1 { reports.swap_remove(0) } else { json!({"tiles": reports}) };
         report["files"] = output.contents()?;
         let text = format!("{report:#}\n");
         output.write(REPORT, |file| output::write(file, &text))?;
@@ -198,4 +295,66 @@ fn account(account: &Account, now: f64) -> Value {
         "evaporated": account.sum(|row| row.evaporated), "lost": account.sum(|row| row.lost), "edits": account.edits,
         "residual": account.residual(now),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{super::*, *};
+
+    fn build(arguments: &[&str]) -> Result<BuildArgs, String> {
+        let all = ["thalweg", "build"].iter().chain(arguments);
+        match Cli::try_parse_from(all).map_err(|error| first_lines(&error.to_string()))?.command {
+            Some(Action::Build(build)) => Ok(build),
+            _ => Err("another command".to_owned()),
+        }
+    }
+
+    #[test]
+    fn invalid_export_options_are_refused_in_a_sentence() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let out = folder.path().to_str().expect("it is Unicode").to_owned();
+        for (arguments, words) in [
+            (&["--for", "unrael"][..], "closest match: unreal"),
+            (&["--tiles", "0x4"], "1 to 64 tiles"),
+            (&["--tiles", "4x4", "--overlap", "33"], "0 to 32 cells"),
+            (&["--overlap", "2"], "--tiles"),
+            (&["--tiles", "4", "--tile-names", "unitiy"], "closest match: unity"),
+            (&["--weights", "rock,mud"], "rock, soil, sand, snow"),
+            (&["--weights", "rock,soil,sand,snow,wear"], "at most four"),
+            (&["--levels", "7"], "1 to 6 levels"),
+            (&["--for", "unity", "--resolution", "2x"], "omit --resolution"),
+            (&["--for", "blender", "--square", "crop"], "--square only applies"),
+            (&["--size", "64", "--tiles", "32x32"], "too small"),
+        ] {
+            let arguments = [&["round-hill", "--out", &out], arguments].concat();
+            let refused = match build(&arguments) {
+                Ok(build) => build.run().map_err(|failure| (failure.code, failure.sentence)),
+                Err(sentence) => Err((2, sentence)),
+            };
+            let (code, sentence) = refused.expect_err("refused");
+            assert!(code == 2 && sentence.contains(words) && !sentence.contains('\n'), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_preset_writes_tiles_and_import_settings_for_its_program() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let out = folder.path().to_str().expect("it is Unicode").to_owned();
+        let arguments =
+            ["round-hill", "--size", "64", "--ticks", "0", "--for", "unity", "--tiles", "2x2", "--out", &out];
+        let run = build(&arguments).expect("it is valid").run();
+        assert!(run.is_ok(), "{:?}", run.map_err(|failure| failure.sentence));
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("it was written");
+        let report: Value = serde_json::from_str(&read("report.json")).expect("it is JSON");
+        let import = &report["import"];
+        assert_eq!(import["settings"]["heightmap_resolution"], 33.0);
+        assert_eq!(import["heights"], json!(["height_0_1.raw", "height_1_1.raw", "height_0_0.raw", "height_1_0.raw"]));
+        assert!(read("import.md").contains("| Terrain size Y |"));
+        for name in import["heights"].as_array().expect("it has files") {
+            let name = name.as_str().expect("it is a name");
+            assert_eq!(report["files"][name]["bytes"], 2 * 33 * 33);
+        }
+    }
 }

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_part_counts() {
+    fn exr_part_name_selects_channel() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("parts.exr");
         let part = |name: &str, value: f32| {
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_is_admitted_before_its_channels_are_compared() {
+    fn exr_layer_is_admitted_before_channels_are_compared() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("far.exr");
         let named = |name: &str, value: f32| AnyChannel::new(name, FlatSamples::F32(vec![value; 64 * 64]));

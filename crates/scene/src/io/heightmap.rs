@@ -10,7 +10,7 @@ use super::{
     raster::{Purpose, Raster, ReadConstraints},
     raw,
     sidecar::Sidecar,
-    tiff, usgs_dem,
+    tiff, tiles, usgs_dem,
 };
 use crate::model::{
     origin::{Heightmap, Options, Origin, RawKind},
@@ -29,7 +29,8 @@ pub const ENDINGS: [&str; 32] = [
     "tf8",
 ];
 
-/// Reads a heightmap of any of the [`ENDINGS`] with its sidecar, if there is one.
+/// Reads a heightmap of any of the [`ENDINGS`] with its sidecar, if there is one. Without a file of this name, tiles of it are read as one
+/// map: `height_x0_y0.png`, `height_x1_y0.png` … of `height.png`.
 ///
 /// # Errors
 /// The file or its sidecar is invalid for the options, or an option is out of range.
@@ -112,6 +113,13 @@ fn check(options: &Options, path: &Path) -> Result<(), Error> {
 }
 
 fn load(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
+    match tiles::find(path)? {
+        Some(set) => set.read(path, expected, load_file),
+        None => load_file(path, expected),
+    }
+}
+
+fn load_file(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     match extension.as_str() {
         "png" => png::read(path, expected),

@@ -38,6 +38,7 @@ pub mod scene;
 mod sidecar;
 mod steps;
 mod tiff;
+mod tiles;
 mod usgs_dem;
 pub mod watch;
 

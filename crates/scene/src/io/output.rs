@@ -83,6 +83,11 @@ impl OutputSet {
         write(&self.staging.join(name.as_ref())).map_err(|error| error.moved(&self.staging, &self.folder))
     }
 
+    /// Returns the folder of the targets.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn names(&self) -> Result<Vec<OsString>, Error> {
         let listed = fs::read_dir(&self.staging)
             .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>());

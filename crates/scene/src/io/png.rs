@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn transparent_pixels_have_no_data() {
+    fn transparent_png_pixels_are_nodata() {
         let (_folder, path) = path();
         let put = |color: ColorType, transparent: Option<Vec<u8>>, bytes: &[u8]| {
             let mut encoder = Encoder::new(File::create(&path).expect("it is writable"), 3, 1);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoding_needs_colours_of_8_bits() {
+    fn encoding_requires_8_bit_colours() {
         let (_folder, path) = path();
         write_png16(&path, &Grid::filled(3, 2, 5.0), (0.0, 9.0), &JobProgress::default()).expect("it is writable");
         let mut expected = ReadConstraints::anything();

@@ -17,7 +17,7 @@ use thalweg_sim::core::{
 };
 
 /// Maximum side of a readable file, in cells; a square of it has 2^28 cells.
-const MAX_FILE_SIDE: u64 = 1 << 14;
+pub(super) const MAX_FILE_SIDE: u64 = 1 << 14;
 /// Default cell size, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Default relief of quantised heights, as a fraction of the shorter side. Same proportions as the published terrain.
@@ -255,9 +255,9 @@ impl ReadConstraints {
         for (stated, side, name) in
             [(self.sidecar.map_width, width, "width"), (self.sidecar.map_height, height, "height")]
         {
-            if let Some(stated) = stated.filter(|stated| !(1..=side).contains(stated)) {
+            if let Some(stated) = stated.filter(|stated| *stated > side) {
                 let wrong = format!("{found}, but {} states map_{name} {stated}", Sidecar::path_for(path).display());
-                return refuse(wrong, format!("map_{name} must be between 1 and {side}"));
+                return refuse(wrong, format!("map_{name} must be between 0 and {side}"));
             }
         }
         Ok((width, height))
@@ -318,7 +318,9 @@ impl ReadConstraints {
     ) -> Result<Raster, Error> {
         let RasterLayout { size, samples, description, band, besides, mut warnings } = layout;
         let description = description.with_companions(path, band)?;
-        let RasterPlacement { flipped, cell_size, geo } = description.placement(path, size)?;
+        let RasterPlacement { mut flipped, cell_size, geo } = description.placement(path, size)?;
+        let is_raw = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("raw"));
+        flipped[1] ^= is_raw && self.sidecar.raw_bottom_up == Some(true);
         let (fit, resized) = self.fit(size);
         geo.as_ref().map_or(Ok(()), Georeference::check).map_err(|unfit| Error::unfit(path, unfit))?;
         let is_height = matches!(self.purpose, Purpose::Heights);

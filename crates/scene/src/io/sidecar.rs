@@ -27,6 +27,12 @@ pub(super) struct Sidecar {
     pub map_width: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_height: Option<usize>,
+    /// Columns or rows of cells that this tile of a map shares with its neighbours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tile_overlap: Option<usize>,
+    /// `true` if the rows of the `.raw` file run from south to north. Other files of the same stem run from north to south.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_bottom_up: Option<bool>,
     /// Hash of the cells, see [`output::hash_of`].
     pub cells_hash: Option<String>,
     /// Warnings for the user about the sidecar.
@@ -42,9 +48,11 @@ impl Sidecar {
 
     /// Parses a sidecar. JSON without any of its fields belongs to another program and is ignored with a warning, as are unknown fields.
     fn parse(path: &Path, text: &str) -> Result<Self, Error> {
-        const FIELDS: &str = "width, height, cell_size_m, min_m, max_m, map_width, map_height, cells_hash";
+        const FIELDS: &str = "width, height, cell_size_m, min_m, max_m, map_width, map_height, \
+            tile_overlap, raw_bottom_up, cells_hash";
         /// Fields that no other program has.
-        const OWN: [&str; 6] = ["cell_size_m", "min_m", "max_m", "map_width", "map_height", "cells_hash"];
+        const OWN: [&str; 8] =
+            ["cell_size_m", "min_m", "max_m", "map_width", "map_height", "tile_overlap", "raw_bottom_up", "cells_hash"];
         let refuse = |wrong: String| {
             Err(Error::input(
                 path,
@@ -87,6 +95,14 @@ impl Sidecar {
                 "height" => count().map(|value| sidecar.height = value),
                 "map_width" => count().map(|value| sidecar.map_width = value),
                 "map_height" => count().map(|value| sidecar.map_height = value),
+                "tile_overlap" => count().map(|value| sidecar.tile_overlap = value),
+                "raw_bottom_up" => match value.as_bool() {
+                    None if !value.is_null() => Err(format!("raw_bottom_up is {value}, expected true or false")),
+                    value => {
+                        sidecar.raw_bottom_up = value;
+                        Ok(())
+                    }
+                },
                 "cell_size_m" => length().map(|value| sidecar.cell_size_m = value),
                 "min_m" => length().map(|value| sidecar.min_m = value),
                 "max_m" => length().map(|value| sidecar.max_m = value),
@@ -174,26 +190,40 @@ fn without_comments(text: &str) -> String {
     kept
 }
 
+impl Sidecar {
+    /// Describes a grid. `map` is the size of the actual map, from the upper left.
+    pub(super) fn describing(grid: &Grid, cell_size: f32, map: (usize, usize)) -> Self {
+        let (min, max) = grid.min_max();
+        let padded = map != (grid.width(), grid.height());
+        Self {
+            width: Some(grid.width()),
+            height: Some(grid.height()),
+            cell_size_m: Some(cell_size),
+            min_m: Some(min),
+            max_m: Some(max),
+            map_width: padded.then_some(map.0),
+            map_height: padded.then_some(map.1),
+            cells_hash: Some(output::hash_of(grid)),
+            ..Self::default()
+        }
+    }
+
+    /// Writes the sidecar.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::unwritable(path, &error))?;
+        output::write(path, text + "\n")
+    }
+}
+
 /// Writes the sidecar of a grid. `map` is the size of the actual map, from the upper left.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32, map: (usize, usize)) -> Result<(), Error> {
-    let (min, max) = grid.min_max();
-    let padded = map != (grid.width(), grid.height());
-    let sidecar = Sidecar {
-        width: Some(grid.width()),
-        height: Some(grid.height()),
-        cell_size_m: Some(cell_size),
-        min_m: Some(min),
-        max_m: Some(max),
-        map_width: padded.then_some(map.0),
-        map_height: padded.then_some(map.1),
-        cells_hash: Some(output::hash_of(grid)),
-        warnings: Vec::new(),
-    };
-    let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error))?;
-    output::write(path, text + "\n")
+    Sidecar::describing(grid, cell_size, map).write(path)
 }
 
 #[cfg(test)]

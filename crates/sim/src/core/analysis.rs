@@ -166,7 +166,7 @@ pub fn windowed_map(grid: &Grid, first: (usize, usize), (width, height): (usize,
 pub fn resample(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let grows = width > terrain.width() && height > terrain.height();
     let fit = |grid: &Grid| grid.resample(width, height);
-    let smooth = |grid: &Grid| if grows { upsample(grid, width, height) } else { fit(grid) };
+    let smooth = |grid: &Grid| if grows { upsample(grid, terrain.edge, (width, height)) } else { fit(grid) };
     let (mut bedrock, sand) = (smooth(&terrain.ground()), fit(&terrain.sand));
     bedrock.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground -= sand);
     Terrain {
@@ -177,30 +177,71 @@ pub fn resample(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     }
 }
 
-/// Enlarges a map by Catmull–Rom interpolation, which passes through all of its values.
-fn upsample(grid: &Grid, width: usize, height: usize) -> Grid {
-    let weights = |cell: usize, from: usize, to: usize| {
+/// Enlarges a map by monotone cubic interpolation (Fritsch & Carlson 1980), which passes through all of its values and stays between the
+/// four that surround a place. Where slopes change gradually, it is Catmull–Rom interpolation.
+///
+/// Beyond the outermost cell centres, a map that is not periodic continues with the smaller of the two nearest slopes.
+fn upsample(grid: &Grid, edge: Edge, (width, height): (usize, usize)) -> Grid {
+    let (columns, rows) = (grid.width(), grid.height());
+    let place = |cell: usize, from: usize, to: usize| {
         let place = (cell as f32 + 0.5) * from as f32 / to as f32 - 0.5;
-        let (first, t) = (place.floor() as isize, place - place.floor());
-        let (t2, t3) = (t * t, t * t * t);
-        let weights =
-            [-0.5 * t + t2 - 0.5 * t3, 1.0 - 2.5 * t2 + 1.5 * t3, 0.5 * t + 2.0 * t2 - 1.5 * t3, -0.5 * t2 + 0.5 * t3];
-        (first, weights)
+        (place.floor() as isize, place - place.floor())
     };
-    let columns: Vec<_> = (0..width).map(|x| weights(x, grid.width(), width)).collect();
+    let across: Vec<_> = (0..width).map(|x| place(x, columns, width)).collect();
+    let column_at =
+        |x: isize, line: isize| extended(line, rows, edge, |y| extended(x, columns, edge, |x| grid.at(x, y)));
     let mut enlarged = Grid::filled(width, height, 0.0);
     enlarged.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
-        let (first_row, down) = weights(y, grid.height(), height);
-        for (cell, (first, across)) in row.iter_mut().zip(&columns) {
-            *cell = (0..4)
-                .map(|line| {
-                    let at = |step: isize| grid.at_clamped(first - 1 + step, first_row - 1 + line);
-                    down[line as usize] * (0..4).map(|step| across[step as usize] * at(step)).sum::<f32>()
-                })
-                .sum();
+        let (first_row, down) = place(y, rows, height);
+        let four = |first: isize, at: &dyn Fn(isize) -> f32| std::array::from_fn(|step| at(first - 1 + step as isize));
+        // Cells of the map at this row, with a margin of two columns on either side, and the four rows around it.
+        let margin = columns as isize + 4;
+        let around: Vec<[f32; 4]> = (0..margin).map(|x| four(first_row, &|line| column_at(x - 2, line))).collect();
+        let here: Vec<f32> = around.iter().map(|four| monotone(*four, down)).collect();
+        for (cell, &(first, t)) in row.iter_mut().zip(&across) {
+            let at = |step: usize| (first + 1) as usize + step;
+            // Columns first and rows first differ where a slope is limited: their mean does not depend on the axes' order.
+            let rows_first = monotone(std::array::from_fn(|step| here[at(step)]), t);
+            let lines = std::array::from_fn(|line| monotone(std::array::from_fn(|step| around[at(step)][line]), t));
+            *cell = 0.5 * (rows_first + monotone(lines, down));
         }
     });
     enlarged
+}
+
+/// Returns the value at an index along a line of `count` cells. Beyond its ends, a periodic line wraps around, and any other continues
+/// with the smaller of the two nearest slopes, or level if these have different signs.
+fn extended(index: isize, count: usize, edge: Edge, at: impl Fn(usize) -> f32) -> f32 {
+    if let Some(index) = edge.index(index, count) {
+        return at(index);
+    }
+    let last = count - 1;
+    let (end, away) = if index < 0 { (0, -index) } else { (last, index - last as isize) };
+    let inwards = |step: usize| at(end.abs_diff(step.min(last)));
+    let [near, far] = [inwards(0) - inwards(1), inwards(1) - inwards(2)];
+    let slope = match last {
+        0 => 0.0,
+        1 => near,
+        _ if near * far <= 0.0 => 0.0,
+        _ if near.abs() < far.abs() => near,
+        _ => far,
+    };
+    inwards(0) + away as f32 * slope
+}
+
+/// Interpolates between the second and the third of four equidistant values, at the fraction `t`. The result is between both.
+fn monotone([a, b, c, d]: [f32; 4], t: f32) -> f32 {
+    let [before, rise, after] = [b - a, c - b, d - c];
+    // A cubic is monotone if its slopes are at most three times that of the chord.
+    let slope = |left: f32, right: f32| {
+        let most = if left * right > 0.0 { 3.0 * left.abs().min(right.abs()) } else { 0.0 };
+        (0.5 * (left + right)).max(-most).min(most)
+    };
+    let (left, right) = (slope(before, rise), slope(rise, after));
+    let (t2, t3) = (t * t, t * t * t);
+    let value = b + rise * (3.0 * t2 - 2.0 * t3) + left * (t3 - 2.0 * t2 + t) + right * (t3 - t2);
+    // Against rounding errors.
+    value.max(b.min(c)).min(b.max(c))
 }
 
 #[cfg(test)]
@@ -227,9 +268,47 @@ mod tests {
     }
 
     #[test]
+    fn upsampling_never_overshoots_and_continues_planes() {
+        // A cliff of 400 m on a gentle slope, and its transpose.
+        let cliff = Grid::from_fn(40, 32, |x, y| if x + y / 4 < 20 { 400.0 } else { 0.0 });
+        let turned = Grid::from_fn(32, 40, |x, y| cliff.at(y, x));
+        for factor in [2, 3, 8] {
+            let (large, other) = (
+                upsample(&cliff, Edge::Open, (40 * factor, 32 * factor)),
+                upsample(&turned, Edge::Open, (32 * factor, 40 * factor)),
+            );
+            assert_eq!(large.min_max(), (0.0, 400.0), "an overshoot");
+            for (x, y) in [(57, 31), (70, 9), (8, 60)] {
+                assert_eq!(large.at(x, y), other.at(y, x), "it depends on the order of the axes");
+            }
+        }
+        let slope = Grid::from_fn(24, 20, |x, y| 3.0 * x as f32 - 2.0 * y as f32);
+        let large = upsample(&slope, Edge::Open, (96, 80));
+        let right = |x: usize, y: usize| 3.0 * ((x as f32 + 0.5) / 4.0 - 0.5) - 2.0 * ((y as f32 + 0.5) / 4.0 - 0.5);
+        assert!((0..80).all(|y| (0..96).all(|x| (large.at(x, y) - right(x, y)).abs() < 1e-4)), "a crease");
+        // Hills: every value is between the four cells around it, and those of cell centres are kept.
+        let hills = Grid::from_fn(24, 20, |x, y| (50.0 * (0.9 * x as f32).sin() * (1.3 * y as f32).cos()).max(-20.0));
+        let large = upsample(&hills, Edge::Open, (72, 60));
+        for (x, y) in (3..69).flat_map(|x| (3..57).map(move |y| (x, y))) {
+            let [left, top] = [x, y].map(|cell| ((cell as f32 + 0.5) / 3.0 - 0.5).floor() as usize);
+            let four = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dx, dy)| hills.at(left + dx, top + dy));
+            let (low, high) =
+                (four.iter().copied().fold(f32::MAX, f32::min), four.iter().copied().fold(f32::MIN, f32::max));
+            assert!((low..=high).contains(&large.at(x, y)), "{x}, {y}");
+        }
+        assert!((0..20).all(|y| (0..24).all(|x| (large.at(3 * x + 1, 3 * y + 1) - hills.at(x, y)).abs() < 1e-4)));
+        // A periodic map continues on the opposite side.
+        let waves = Grid::from_fn(32, 32, |x, _| (x as f32 * std::f32::consts::TAU / 32.0).sin());
+        let large = upsample(&waves, Edge::Wrap, (128, 128));
+        let wave = |x: usize| (((x as f32 + 0.5) / 4.0 - 0.5) * std::f32::consts::TAU / 32.0).sin();
+        assert!([0, 1, 126, 127].into_iter().all(|x| (large.at(x, 5) - wave(x)).abs() < 5e-3));
+        assert_eq!(upsample(&Grid::filled(1, 1, 4.0), Edge::Open, (3, 3)).min_max(), (4.0, 4.0));
+    }
+
+    #[test]
     fn upsampling_interpolates_parabola_and_preserves_terrain() {
         let parabola = Grid::from_fn(24, 20, |x, y| 0.5 * (x * x) as f32 + y as f32);
-        let large = upsample(&parabola, 72, 60);
+        let large = upsample(&parabola, Edge::Open, (72, 60));
         for (x, y) in [(30, 30), (40, 21), (50, 44)] {
             let [u, v] = [x, y].map(|cell| (cell as f32 + 0.5) / 3.0 - 0.5);
             assert!((large.at(x, y) - (0.5 * u * u + v)).abs() < 1e-3, "{x}, {y}");

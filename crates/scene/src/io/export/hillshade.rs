@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::{io::JobProgress, look::Look};
+use crate::{
+    io::JobProgress,
+    look::{Look, NO_SNOW},
+};
 use thalweg_sim::core::{
     border::{DISTANCES, STEPS},
     grid::Grid,
@@ -14,6 +17,9 @@ use thalweg_sim::core::{
 const OPENNESS_RADII: [isize; 4] = [1, 2, 5, 12];
 /// Half the apparent angle of the sun's disc and its glow, as a slope: softness of shadow edges.
 const PENUMBRA: f32 = 0.06;
+/// Height range over which snow cover becomes continuous, as a fraction of the longer side of the map, and its maximum, in metres.
+const SNOW_FADES: f32 = 0.022;
+const SNOW_FADES_WITHIN: f32 = 200.0;
 
 /// Renders 8-bit RGB in rows from the top of the map. Heights and cell size in metres; `sand` is the thickness of the layer.
 ///
@@ -83,12 +89,47 @@ pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
 
 /// Linear albedo of the ground, where `up` is the z component of the normal and `sand` the sand thickness in cells.
 fn surface(colors: &[[f32; 3]; 3], look: &Look, sand: f32, up: f32) -> [f32; 3] {
-    let steep = step(look.steep_threshold, look.threshold_softness, up);
-    let sandy = (sand / look.sand_cover).min(1.0) * (1.0 - 0.6 * steep);
+    let [steep, sandy] = steep_and_sandy(look, sand, up);
     std::array::from_fn(|channel| {
         let rock = colors[0][channel] + steep * (colors[1][channel] - colors[0][channel]);
         rock + sandy * (colors[2][channel] - rock)
     })
+}
+
+/// Fractions of steep ground and of sand, where `up` is the z component of the normal and `sand` the sand thickness in cells.
+fn steep_and_sandy(look: &Look, sand: f32, up: f32) -> [f32; 2] {
+    let steep = step(look.steep_threshold, look.threshold_softness, up);
+    [steep, (sand / look.sand_cover).min(1.0) * (1.0 - 0.6 * steep)]
+}
+
+/// Computes the fractions of rock, soil, sand and snow per cell, which add up to 1. Snow lies above the snow line of [`Look`] and slides
+/// off steep ground, as in the viewport.
+pub(super) fn ground_cover(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec<[f32; 4]> {
+    let (width, height) = (ground.width(), ground.height());
+    let steepness = look.vertical_exaggeration / cell_size;
+    let has_snow = f64::from(look.snow_line) < NO_SNOW;
+    let extent = width.max(height) as f32 * cell_size / look.vertical_exaggeration;
+    let snow_fades = (SNOW_FADES * extent).min(SNOW_FADES_WITHIN);
+    let mut covers = vec![[0.0; 4]; width * height];
+    covers.par_chunks_exact_mut(width).enumerate().for_each(|(y, row)| {
+        for (x, cover) in row.iter_mut().enumerate() {
+            let slopes = gradient(|dx, dy| continued(ground, x as isize, y as isize, dx, dy));
+            let [slope_x, slope_y] = slopes.map(|slope| slope * steepness);
+            let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
+            let [steep, sandy] = steep_and_sandy(look, sand.at(x, y) / cell_size, up);
+            let above = (ground.at(x, y) - look.snow_line) / snow_fades;
+            let snow = if has_snow { smoothstep(-0.4, 0.4, above) * smoothstep(0.50, 0.74, up) } else { 0.0 };
+            let bare = (1.0 - sandy) * (1.0 - snow);
+            *cover = [steep * bare, (1.0 - steep) * bare, sandy * (1.0 - snow), snow];
+        }
+    });
+    covers
+}
+
+/// Interpolates smoothly from 0 at `low` to 1 at `high`.
+pub(super) fn smoothstep(low: f32, high: f32, value: f32) -> f32 {
+    let part = ((value - low) / (high - low)).clamp(0.0, 1.0);
+    part * part * (3.0 - 2.0 * part)
 }
 
 /// Height of a neighbour, extrapolated with constant slope beyond the border.

@@ -3,30 +3,40 @@
 //! Non-square maps are padded or cropped if the size requires a square. Beyond the map the border heights are extended, which avoids
 //! cliffs, and all other values are 0. Sidecars state the extent of the actual map. (Geo)TIFF and ESRI ASCII contain NODATA there, and
 //! where the imported heightmap had none.
+//!
+//! Maps can be divided into tiles. All tiles of a map are quantised with one range, so that shared cells have equal codes.
 
+mod dimensions;
 mod glb;
 pub mod hillshade;
+mod import;
 mod lines;
 mod mesh;
 mod sets;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod trees;
+mod weights;
+mod write;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use self::{dimensions::ExportTile, mesh::MeshGrid, write::MapPixels};
 pub use self::{
+    dimensions::{Dimensions, ExportWindow, Size, Square, TileGrid, TileNames, WeightChannels},
+    import::ImportNotes,
     mesh::Print,
-    sets::{Dimensions, ExportSet, ExportWindow, SETS, Size, Square},
+    sets::{ExportSet, SETS},
     subject::ExportSubject,
+    weights::WeightMask,
 };
 use super::{
-    Error, JobProgress, RasterMetadata,
+    Error, JobProgress,
     output::{self, OutputSet},
-    png::{rgb8_bytes, write_rgb16},
-    write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
+    png::rgb8_bytes,
 };
 use crate::io::export::hillshade::{hillshade, occlusion};
 use thalweg_sim::{
@@ -54,12 +64,16 @@ enum Content {
     Colors(fn(&ExportSubject, &JobProgress) -> Vec<u8>),
     Normals,
     FlowMap,
+    /// Normalised masks in four channels.
+    Weights,
     Mesh,
     Rivers,
+    /// Scatter points.
+    Trees,
 }
 
 /// Maps that can be exported in addition to the layers: name, description and content.
-const DERIVED_MAPS: [(&str, &str, Content); 23] = [
+const DERIVED_MAPS: [(&str, &str, Content); 26] = [
     ("height", "Elevation, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
@@ -161,6 +175,17 @@ const DERIVED_MAPS: [(&str, &str, Content); 23] = [
         "Flow map for animated water in game engines: red and green are the direction as in a normal map, blue is the strength.",
         Content::FlowMap,
     ),
+    (
+        "weights",
+        "Weight map: up to four masks in red, green, blue and alpha, which add up to 255; by default rock, soil, sand and snow.",
+        Content::Weights,
+    ),
+    (
+        "forest",
+        "Tree cover: expected fraction of the ground under trees. The parameter look.woods sets it.",
+        Content::Numbers(weights::tree_cover),
+    ),
+    ("trees", "Scattered trees with position, rotation and size, as dense as the tree cover.", Content::Trees),
     ("nodata", "NODATA mask: 1 where the heightmap has no data and outside the map, 0 elsewhere.", Content::Nodata),
     ("mesh", "Terrain mesh with its colour map; as .stl a watertight solid for 3D printing.", Content::Mesh),
 ];
@@ -192,11 +217,12 @@ pub fn about(map: &str) -> &'static str {
 /// one of the two.
 pub fn formats(map: &str) -> &'static [&'static str] {
     match find_map(map) {
-        Some((_, Content::Colors(_))) => &["png"],
+        Some((_, Content::Colors(_) | Content::Weights)) => &["png"],
         Some((_, Content::Normals | Content::FlowMap)) => &["png", "png8", "png16"],
         Some((_, Content::Mesh)) => &["glb", "obj", "stl"],
         Some((_, Content::Rivers)) => &["geojson", "csv"],
-        _ => &["png", "png8", "png16", "exr", "r16", "r32", "tif", "asc"],
+        Some((_, Content::Trees)) => &["csv", "glb"],
+        _ => &["png", "png8", "png16", "exr", "r16", "r32", "raw", "tif", "asc"],
     }
 }
 
@@ -208,6 +234,7 @@ pub fn endings(map: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
             "exr" => "OpenEXR (32-bit float)",
             "r16" => "Raw (16-bit)",
             "r32" => "Raw (32-bit float)",
+            "raw" => "Raw for Unity (16-bit)",
             "tif" => "GeoTIFF",
             "asc" => "ESRI ASCII grid",
             "glb" => "glTF",
@@ -229,13 +256,19 @@ pub fn about_format(map: &str, format: &str) -> &'static str {
     match (content, format) {
         (Some(Content::Normals | Content::FlowMap), "png16") => "RGB, 16 bits per channel.",
         (Some(Content::Colors(_) | Content::Normals | Content::FlowMap), _) => "RGB, 8 bits per channel.",
+        (Some(Content::Weights), _) => "RGBA, 8 bits per channel.",
         (_, "png" | "png16") => "Greyscale, 16 bits, scaled from minimum to maximum; the sidecar stores both values.",
         (_, "png8") => "Greyscale, 8 bits, scaled from minimum to maximum, for masks.",
         (_, "exr") => "OpenEXR, 32-bit floats, unscaled.",
         (_, "r16") => "Raw 16-bit integers, little-endian, scaled from minimum to maximum.",
+        (_, "raw") => {
+            "Raw 16-bit integers, little-endian, scaled from minimum to maximum; rows from south to north, as Unity reads them."
+        }
         (_, "r32") => "Raw 32-bit floats, little-endian, unscaled.",
         (_, "tif") => "GeoTIFF, 32-bit floats, with the cell size; NODATA where there is no data.",
         (_, "asc") => "ESRI ASCII grid; NODATA where there is no data.",
+        (Some(Content::Trees), "glb") => "glTF with EXT_mesh_gpu_instancing: one tree and its instances.",
+        (Some(Content::Trees), _) => "Table with one row per tree.",
         (_, "glb") => "glTF with normals and the colour map.",
         (_, "obj") => "Wavefront OBJ with its material and the colour map.",
         (_, "stl") => "Watertight mesh, in millimetres.",
@@ -285,6 +318,7 @@ impl Export {
         match self.map {
             "mesh" => 160,
             "rivers" | "flow-map" => 120,
+            "weights" | "forest" | "trees" => 80,
             _ => 40,
         }
     }
@@ -298,19 +332,30 @@ impl Export {
         }
     }
 
-    /// Writes the map, with a sidecar of the same stem if the format needs one.
+    /// Returns the file name of a tile.
+    fn tile_file_name(self, tile: &ExportTile) -> String {
+        let name = self.file_name();
+        match name.rsplit_once('.') {
+            Some((stem, extension)) => format!("{stem}{}.{extension}", tile.suffix),
+            None => name,
+        }
+    }
+
+    /// Writes the map, with a sidecar of the same stem if the format needs one. If the dimensions of the subject divide maps into tiles,
+    /// these are written next to `path`, with the suffix of the tile after the stem. Meshes have one node per tile; lines and trees are not
+    /// divided.
     ///
     /// # Errors
     /// A file cannot be written.
     pub fn write(self, subject: &ExportSubject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
-        let ExportSubject { terrain, geo, print, .. } = subject;
+        let ExportSubject { terrain, dimensions, .. } = subject;
         let size = (terrain.width(), terrain.height());
         let Some((_, content)) = find_map(self.map) else { return Ok(()) };
-        let grid = match (content, self.format) {
-            (Content::Colors(draw), _) => return write_picture(path, size, &draw(subject, progress), progress),
+        let pixels = match (content, self.format) {
+            (Content::Colors(draw), _) => MapPixels::Bytes(draw(subject, progress)),
             (Content::Normals, format) => {
                 let parts = analysis::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
-                return write_parts(path, size, parts, format, progress);
+                MapPixels::of_parts(parts, format)
             }
             (Content::FlowMap, format) => {
                 let none = || Grid::filled(size.0, size.1, 0.0);
@@ -321,14 +366,18 @@ impl Export {
                     .map(|part| subject.clear_padding(part));
                 let parts = (0..strength.len())
                     .flat_map(|cell| [0.5 + 0.5 * right[cell], 0.5 - 0.5 * down[cell], strength[cell]]);
-                return write_parts(path, size, parts, format, progress);
+                MapPixels::of_parts(parts, format)
             }
-            (Content::Mesh, "stl") => return mesh::write_stl(path, terrain, *print, progress),
+            (Content::Weights, _) => MapPixels::Bytes(weights::packed(subject, dimensions.weights)),
             (Content::Mesh, format) => {
-                let picture = rgb8_bytes(path, size, &subject.colors())?;
+                let grid = MeshGrid::new(terrain);
+                if format == "stl" {
+                    return mesh::write_stl(path, &grid, dimensions.print, progress);
+                }
+                let (parts, picture) = (grid.parts(subject), rgb8_bytes(path, size, &subject.colors())?);
                 return match format {
-                    "glb" => glb::write_glb(path, terrain, &picture, progress),
-                    "obj" => mesh::write_obj(path, terrain, &picture, progress),
+                    "glb" => glb::write_glb(path, &grid, &parts, &picture, progress),
+                    "obj" => mesh::write_obj(path, &grid, &parts, &picture, progress),
                     other => unreachable!("format .{other} has no writer"),
                 };
             }
@@ -346,33 +395,30 @@ impl Export {
                     other => unreachable!("format .{other} has no writer"),
                 };
             }
-            (Content::Numbers(make), _) => make(subject),
-            (Content::Drains(make), _) => subject.process_maps.get(self.map).cloned().unwrap_or_else(|| make(terrain)),
-            (Content::ProcessMap(_), _) => {
-                let kept = subject.process_maps.get(self.map);
-                kept.map_or_else(|| Grid::filled(size.0, size.1, 0.0), Grid::clone)
-            }
-            (Content::Layer(layer), _) => terrain.layer_or_empty(layer),
-            (Content::Nodata, _) => subject.nodata.clone().unwrap_or_else(|| Grid::filled(size.0, size.1, 0.0)),
+            (Content::Trees, format) => return trees::write(path, subject, format, progress),
+            (content, _) => MapPixels::Values {
+                grid: self.values(content, subject),
+                has_nodata: !matches!(content, Content::Nodata),
+            },
+        };
+        pixels.write(self.format, subject, path, progress)
+    }
+
+    /// Returns the values of a map of numbers.
+    fn values(self, content: Content, subject: &ExportSubject) -> Grid {
+        let terrain = &subject.terrain;
+        let none = || Grid::filled(terrain.width(), terrain.height(), 0.0);
+        let grid = match content {
+            Content::Numbers(make) => make(subject),
+            Content::Drains(make) => subject.process_maps.get(self.map).cloned().unwrap_or_else(|| make(terrain)),
+            Content::ProcessMap(_) => subject.process_maps.get(self.map).cloned().unwrap_or_else(none),
+            Content::Layer(layer) => terrain.layer_or_empty(layer),
+            Content::Nodata => return subject.nodata.clone().unwrap_or_else(none),
+            _ => none(),
         };
         let is_height =
             self.map == "height" || matches!(content, Content::Layer(layer) if layer.row().bounds == HEIGHT);
-        let is_nodata = matches!(content, Content::Nodata);
-        let grid = if is_height || is_nodata { grid } else { subject.clear_padding(grid) };
-        let nodata = subject.nodata.as_ref().filter(|_| !is_nodata);
-        let place = RasterMetadata { cell_size: terrain.cell_size, geo: geo.as_ref(), nodata };
-        let range = grid.min_max();
-        match self.format {
-            "png" | "png16" => write_png16(path, &grid, range, progress)?,
-            "png8" => write_png8(path, &grid, range, progress)?,
-            "exr" => write_exr(path, &grid, progress)?,
-            "r16" => write_r16(path, &grid, range, progress)?,
-            "tif" => return write_tiff(path, &grid, place),
-            "asc" => return write_asc(path, &grid, place, progress),
-            "r32" => write_r32(path, &grid, progress)?,
-            other => unreachable!("format .{other} has no writer"),
-        }
-        write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size, subject.map)
+        if is_height { grid } else { subject.clear_padding(grid) }
     }
 
     /// Replaces a file and its companions atomically with the map. The file extension selects the format.
@@ -384,22 +430,6 @@ impl Export {
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
         output::replace(path, |file| export.write(subject, file, progress))
     }
-}
-
-/// Writes RGB per cell, from 0 to 1, with 8 or 16 bits per channel.
-fn write_parts(
-    path: &Path,
-    size: (usize, usize),
-    parts: impl Iterator<Item = f32>,
-    format: &str,
-    progress: &JobProgress,
-) -> Result<(), Error> {
-    if format == "png16" {
-        let pixels: Vec<u16> = parts.map(|part| (part * 65535.0).round() as u16).collect();
-        return write_rgb16(path, size, &pixels, progress);
-    }
-    let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
-    write_picture(path, size, &pixels, progress)
 }
 
 /// Exports several maps atomically to a folder, with a file name prefix, and returns the files. The last one is `files.json`, an index of
@@ -415,15 +445,36 @@ pub fn save_all(
     progress: &JobProgress,
 ) -> Result<Vec<PathBuf>, Error> {
     let output = OutputSet::new(folder)?;
+    let import = write_files(exports, subject, &output, before, progress)?;
+    let mut files = json!({"files": output.contents()?});
+    import.into_iter().for_each(|import| files["import"] = import);
+    let index = format!("{before}files.json");
+    output.write(&index, |file| output::write(file, format!("{files:#}\n")))?;
+    output.publish(Some(index.as_ref()))
+}
+
+/// Writes several maps, with a file name prefix, and `import.md` if the dimensions of the subject name a preset for a program. Returns the
+/// import settings for a report, see [`ImportNotes`].
+///
+/// # Errors
+/// A file cannot be written, or the export was cancelled.
+pub fn write_files(
+    exports: &[Export],
+    subject: &ExportSubject,
+    output: &OutputSet,
+    before: &str,
+    progress: &JobProgress,
+) -> Result<Option<Value>, Error> {
     for (index, export) in exports.iter().enumerate() {
         if progress.is_cancelled() {
-            return Err(Error::output(folder, "export cancelled; nothing was written", "start the export again"));
+            let right = "start the export again";
+            return Err(Error::output(output.folder(), "export cancelled; nothing was written", right));
         }
         let name = format!("{before}{}", export.file_name());
         output.write(name, |file| export.write(subject, file, &JobProgress::default()))?;
         progress.done(index + 1, exports.len());
     }
-    let (index, files) = (format!("{before}files.json"), json!({"files": output.contents()?}));
-    output.write(&index, |file| output::write(file, format!("{files:#}\n")))?;
-    output.publish(Some(index.as_ref()))
+    let Some(ImportNotes { report, markdown }) = subject.import_notes(before) else { return Ok(None) };
+    output.write(format!("{before}import.md"), |file| output::write(file, markdown))?;
+    Ok(Some(report))
 }

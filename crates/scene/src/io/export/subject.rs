@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, path::Path};
 
 use super::{
-    Content, Dimensions, Export, ExportWindow, Print, find_map, hillshade::color_map, lines::GeoreferencedRivers,
+    Content, Dimensions, Export, ExportWindow, ImportNotes,
+    dimensions::{ExportLayout, ExportTile},
+    find_map,
+    hillshade::color_map,
+    lines::GeoreferencedRivers,
 };
 use crate::{
     io::{Budget, Error, nodata},
@@ -36,7 +40,7 @@ pub struct ExportSubject {
     pub(super) terrain: Terrain,
     pub(super) look: Look,
     pub(super) geo: Option<Georeference>,
-    pub(super) print: Print,
+    pub(super) dimensions: Dimensions,
     /// Requested maps that the processes compute, by name.
     pub(super) process_maps: BTreeMap<&'static str, Grid>,
     /// Columns and rows, from the upper left, of the actual map.
@@ -63,27 +67,35 @@ impl ExportSubject {
         ((BYTES_PER_CELL + most) * made.max(result) + BYTES_OF_NUMBERS * numbers * result) as u64
     }
 
-    /// Captures a session for these exports at the size given by the dimensions. Fails if the memory budget is exceeded.
+    /// Captures a session for these exports at the size given by the dimensions.
+    ///
+    /// # Errors
+    /// The memory budget is exceeded, or the terrain cannot be divided into the tiles.
     pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
+        let checked = dimensions.check(&session.simulation.terrain);
+        checked.map_err(|unfit| Error::unfit(Path::new(&session.name), unfit))?;
         Budget::present().request(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
         let asks = |content: fn(Content) -> bool| {
             exports.iter().any(|export| find_map(export.map).is_some_and(|(_, found)| content(found)))
         };
         let (run, import) = (&session.simulation, session.heightmap.as_ref());
-        let (window, size) = (dimensions.window(&run.terrain), dimensions.of(&run.terrain));
+        let ExportLayout { window, resampled, size } = dimensions.layout((run.terrain.width(), run.terrain.height()));
         let geo = import.and_then(|import| import.geo.clone());
         let rivers = || GeoreferencedRivers::of(&session.name, run, &session.rivers, geo.clone(), window);
         let rivers = asks(|content| matches!(content, Content::Rivers)).then(rivers).transpose()?;
         let (width, height) = (run.terrain.width(), run.terrain.height());
         let ExportWindow { first, size: around } = window;
         let whole = around == (width, height);
-        let map =
-            (cells_within(width.min(around.0), around.0, size.0), cells_within(height.min(around.1), around.1, size.1));
-        // To the right of the map and below it, a square is padded with border values.
-        let fitted = |grid: Grid| match (whole, around == size) {
-            (true, true) => grid,
-            (true, false) => grid.resample(size.0, size.1),
-            (false, _) => analysis::windowed_map(&grid, first, around).resample(size.0, size.1),
+        let map = (
+            cells_within(width.min(around.0), around.0, resampled.0),
+            cells_within(height.min(around.1), around.1, resampled.1),
+        );
+        // To the right of the map and below it, squares and tiles are padded with border values.
+        let padded = |grid: Grid| if resampled == size { grid } else { analysis::windowed_map(&grid, (0, 0), size) };
+        let fitted = |grid: Grid| match (whole, around == resampled) {
+            (true, true) => padded(grid),
+            (true, false) => padded(grid.resample(resampled.0, resampled.1)),
+            (false, _) => padded(analysis::windowed_map(&grid, first, around).resample(resampled.0, resampled.1)),
         };
         let mut moves: BTreeMap<_, _> =
             moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
@@ -98,7 +110,7 @@ impl ExportSubject {
             .then(|| run.river_land(&session.rivers).flow_map().map(fitted));
         let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
             let nodata = nodata::resample_mask(nodata, (width, height));
-            nodata::resample_mask(&analysis::windowed_map(&nodata, first, around), size)
+            padded(nodata::resample_mask(&analysis::windowed_map(&nodata, first, around), resampled))
         });
         if map != size {
             let inside = |x, y| nodata.as_ref().map_or(0.0, |nodata| nodata.at(x, y));
@@ -110,26 +122,44 @@ impl ExportSubject {
             Georeference {
                 west: geo.west + across * first.0 as f64,
                 north: geo.north - down * first.1 as f64,
-                width: across * around.0 as f64,
-                height: down * around.1 as f64,
+                width: across * around.0 as f64 * size.0 as f64 / resampled.0 as f64,
+                height: down * around.1 as f64 * size.1 as f64 / resampled.1 as f64,
                 ..geo
             }
         });
         let mut terrain = if whole { run.terrain.clone() } else { analysis::crop(&run.terrain, first, around) };
-        if size != around {
-            terrain = analysis::resample(&terrain, size);
+        if resampled != around {
+            terrain = analysis::resample(&terrain, resampled);
+        }
+        if size != resampled {
+            terrain = analysis::crop(&terrain, (0, 0), size);
         }
         Ok(Self {
             terrain,
             look: session.look.clone(),
             geo,
-            print: dimensions.print,
+            dimensions,
             process_maps: moves,
             map,
             nodata,
             rivers,
             flow,
         })
+    }
+
+    /// Returns the settings with which the program of the preset imports the heights, with a prefix of the file names; `None` if
+    /// [`Dimensions::preset`] names none.
+    pub fn import_notes(&self, before: &str) -> Option<ImportNotes> {
+        ImportNotes::of(self, before)
+    }
+
+    /// Returns the tiles of each map; a single one without a suffix if they are not divided.
+    pub(super) fn tiles(&self) -> Vec<ExportTile> {
+        let size = (self.terrain.width(), self.terrain.height());
+        match self.dimensions.tiles {
+            Some(tiles) => tiles.tiles(size),
+            None => vec![ExportTile { suffix: String::new(), first: (0, 0), size }],
+        }
     }
 
     /// Clears a map outside the actual map, where only the ground is extended.

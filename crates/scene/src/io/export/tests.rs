@@ -19,7 +19,7 @@ use thalweg_sim::{
 
 fn subject(terrain: Terrain) -> ExportSubject {
     let map = (terrain.width(), terrain.height());
-    let (look, print) = (Look::default(), Print::default());
+    let look = Look::default();
     let run = Simulation::new(terrain.clone(), 1);
     let window = Dimensions::default().window(&run.terrain);
     let rivers = GeoreferencedRivers::of("hills", &run, &RiverParams::default(), None, window).expect("they are few");
@@ -28,7 +28,7 @@ fn subject(terrain: Terrain) -> ExportSubject {
         terrain,
         look,
         geo: None,
-        print,
+        dimensions: Dimensions::default(),
         process_maps: BTreeMap::new(),
         map,
         nodata: None,
@@ -71,14 +71,14 @@ fn exported_map_round_trips_with_sidecar() {
     let heights = Grid::from_fn(40, 32, |x, y| 28.0 + 28.0 * ((x as f32 * 7.7 + y as f32 * 1.3) * 0.2).sin());
     let (min, max) = heights.min_max();
     let terrain = Terrain::bare(heights, 3.0, Edge::Open);
-    for format in ["png", "exr", "r16", "r32", "tif", "asc"] {
+    for format in ["png", "exr", "r16", "r32", "raw", "tif", "asc"] {
         let path = folder.path().join(format!("map-{format}.{format}"));
         Export::save("height", &subject(terrain.clone()), &path, &JobProgress::default())
             .unwrap_or_else(|error| panic!("{error}"));
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((back.heights.width(), back.cell_size, back.warnings.len()), (40, 3.0, 0));
         let worst = back.heights.iter().zip(terrain.bedrock.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-        if ["png", "r16"].contains(&format) {
+        if ["png", "r16", "raw"].contains(&format) {
             assert!(worst <= 0.5 / 65535.0 * (max - min) * 1.01, "{format}: {worst}");
         } else {
             let bits = |grid: &Grid| grid.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>();
@@ -105,7 +105,7 @@ fn every_map_exports_in_every_format_at_any_size() {
                 let export = Export::new(map, format).expect("it can be saved");
                 let folder = tempfile::tempdir().expect("a temporary folder");
                 let outcome = export.write(&subject, &folder.path().join("a.file"), &JobProgress::default());
-                assert!(outcome.is_ok() || (*format == "stl" && width == 1), "{map} as {format}: {outcome:?}");
+                assert!(outcome.is_ok(), "{map} as {format}: {outcome:?}");
             }
         }
     }
@@ -153,7 +153,7 @@ fn rivers_use_longitude_latitude_when_crs_is_known() {
         let subject = ExportSubject::new(session, Dimensions::default(), &[export]).expect("it is small");
         let (_folder, path) = written(("rivers", "geojson"), &subject);
         let text = std::fs::read_to_string(path).expect("it was written");
-        let lines: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        let lines: Value = serde_json::from_str(&text).expect("it is JSON");
         let features = lines["features"].as_array().expect("it has features").iter();
         let places =
             features.flat_map(|feature| feature["geometry"]["coordinates"].as_array().expect("a line").clone());
@@ -189,7 +189,7 @@ fn padding_of_square_export_is_nodata_without_flow() {
             ExportSubject::new(&session, Dimensions { size, ..Dimensions::default() }, &exports).expect("it is small");
         save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).expect("it is writable");
         let at = |name: &str| folder.path().join(name);
-        let json = |name: &str| -> serde_json::Value {
+        let json = |name: &str| -> Value {
             serde_json::from_str(&std::fs::read_to_string(at(name)).expect("it was written")).expect("it is JSON")
         };
         // Cells whose centre is on the map.
@@ -327,7 +327,7 @@ fn flow_map_encodes_direction_and_strength() {
 fn export_set_is_atomic() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let subject = subject(hills(40, 32));
-    let exports = SETS[5].exports();
+    let exports = ExportSet::from_key("everything").expect("it is a preset").exports();
     let progress = JobProgress::default();
     progress.cancel();
     assert!(save_all(&exports, &subject, folder.path(), "hill-", &progress).is_err());
@@ -338,7 +338,7 @@ fn export_set_is_atomic() {
     let (index, others) = written.split_last().expect("there are files");
     assert!(index.ends_with("hill-files.json"));
     let index = std::fs::read_to_string(index).expect("it is there");
-    let index: serde_json::Value = serde_json::from_str(&index).expect("it is JSON");
+    let index: Value = serde_json::from_str(&index).expect("it is JSON");
     assert_eq!(index["files"].as_object().map(serde_json::Map::len), Some(others.len()));
     // A file of another format must not get the same name.
     let names = |ending: &str| written.iter().filter(|path| path.extension().is_some_and(|own| own == ending)).count();
@@ -375,16 +375,18 @@ fn stl_is_watertight_with_the_terrain_volume() {
     let (volume, closed) = enclosed(triangles.iter().copied());
     assert!(closed, "there is a hole");
     let Print { width, base } = Print::default();
-    let scale = f64::from(width) / (40.0 * 3.0);
+    let scale = f64::from(width) / (41.0 * 3.0);
     let ground = terrain.ground();
     let lowest = ground.min_max().0;
-    // Two triangles per four cells: their mean counts the ends of the diagonal twice.
+    // Two triangles per four vertices: their mean counts the ends of the diagonal twice. The outermost are half a cell wide.
     let mut wanted = 0.0;
-    for y in 0..32 {
-        for x in 0..40 {
-            let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)]
-                .map(|(x, y)| f64::from(base) + f64::from(ground.at(x, y) - lowest) * scale);
-            wanted += (a + 2.0 * b + 2.0 * c + d) / 6.0 * (3.0 * scale).powi(2);
+    for y in 0..34 {
+        for x in 0..42 {
+            let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)].map(|(x, y): (isize, isize)| {
+                f64::from(base) + f64::from(ground.at_clamped(x - 1, y - 1) - lowest) * scale
+            });
+            let side = |index: isize, last: isize| if index == 0 || index == last { 1.5 * scale } else { 3.0 * scale };
+            wanted += (a + 2.0 * b + 2.0 * c + d) / 6.0 * side(x, 41) * side(y, 33);
         }
     }
     assert!((volume / wanted - 1.0).abs() < 1e-4, "{volume} mm³ for {wanted}");
@@ -411,13 +413,22 @@ fn gltf_and_obj_are_valid_for_other_readers() {
     let normals: Vec<[f32; 3]> = reader.read_normals().expect("it has normals").collect();
     let texture: Vec<[f32; 2]> = reader.read_tex_coords(0).expect("it has a texture").into_f32().collect();
     let indices: Vec<u32> = reader.read_indices().expect("it has triangles").into_u32().collect();
-    assert_eq!((places.len(), normals.len(), texture.len()), (41 * 33, 41 * 33, 41 * 33));
-    assert_eq!(indices.len(), 2 * 3 * 40 * 32);
+    // Cell centres and a rim half a cell around them.
+    assert_eq!((places.len(), normals.len(), texture.len()), (43 * 35, 43 * 35, 43 * 35));
+    assert_eq!(indices.len(), 2 * 3 * 42 * 34);
     let lengths = normals.iter().map(|normal| normal.iter().map(|part| part * part).sum::<f32>());
     assert!(lengths.into_iter().all(|length| (length - 1.0).abs() < 1e-5));
-    assert!(places.iter().zip(ground.iter()).all(|(place, ground)| place[1] == *ground));
+    for (x, y) in [(0, 0), (7, 12), (40, 32)] {
+        let vertex = (y + 1) * 43 + x + 1;
+        assert_eq!(places[vertex][1], ground.at(x, y));
+        let [u, v] = texture[vertex];
+        assert!((u - (x as f32 + 0.5) / 41.0).abs() < 1e-6 && (v - (y as f32 + 0.5) / 33.0).abs() < 1e-6);
+        // The texture reaches as far as the mesh, which is as large as the raster.
+        assert!((places[vertex][0] / (41.0 * 3.0) + 0.5 - u).abs() < 1e-5);
+    }
     let bounds = primitive.bounding_box();
     assert_eq!((bounds.min[1], bounds.max[1]), ground.min_max());
+    assert_eq!((bounds.min[0], bounds.max[0], bounds.min[2], bounds.max[2]), (-61.5, 61.5, -49.5, 49.5));
     // Triangles are counterclockwise seen from above.
     for corners in indices.chunks_exact(3) {
         let [a, b, c] = [0, 1, 2].map(|corner| places[corners[corner] as usize]);
@@ -430,7 +441,7 @@ fn gltf_and_obj_are_valid_for_other_readers() {
     let (_folder, path) = written(("mesh", "obj"), &subject);
     let (models, materials) = tobj::load_obj(&path, &tobj::GPU_LOAD_OPTIONS).expect("it is an OBJ file");
     let mesh = &models[0].mesh;
-    assert_eq!((mesh.positions.len(), mesh.indices.len()), (3 * 41 * 33, indices.len()));
+    assert_eq!((mesh.positions.len(), mesh.indices.len()), (3 * 43 * 35, indices.len()));
     let materials = materials.expect("its material is beside it");
     assert_eq!(materials[0].diffuse_texture.as_deref(), Some("mesh.png"));
     assert!(path.with_file_name("mesh.png").exists());
@@ -498,7 +509,7 @@ fn rivers_and_square_maps_share_their_origin() {
         rivers.write_geojson(&lines, &JobProgress::default()).expect("it is writable");
         rivers.write_csv(&table, &JobProgress::default()).expect("it is writable");
         let text = |path: &Path| std::fs::read_to_string(path).expect("it was written");
-        let json: serde_json::Value = serde_json::from_str(&text(&lines)).expect("it is JSON");
+        let json: Value = serde_json::from_str(&text(&lines)).expect("it is JSON");
         let place = &json["features"][0]["geometry"]["coordinates"][0];
         let row = text(&table).lines().nth(1).expect("it has a row").to_owned();
         let cell = |column: usize| row.split(',').nth(column).expect("it is there").parse().expect("it is a number");
@@ -554,7 +565,7 @@ fn exported_rivers_match_map_coordinates() {
     let subject = ExportSubject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
     save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("it was written");
-    let lines: serde_json::Value = serde_json::from_str(&text("rivers.geojson")).expect("it is JSON");
+    let lines: Value = serde_json::from_str(&text("rivers.geojson")).expect("it is JSON");
     assert_eq!(lines["type"], "FeatureCollection");
     let features = lines["features"].as_array().expect("it has features");
     assert_eq!(features.len(), network.reaches.len());
@@ -591,4 +602,190 @@ fn exported_rivers_match_map_coordinates() {
         ExportSubject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
     let said = "points, more than the limit of 2000000; raise rivers.from_cells above 1";
     assert!(error.contains(said), "{error}");
+}
+
+/// Returns dimensions with tiles.
+fn tiled(count: (usize, usize), overlap: usize, names: TileNames) -> Dimensions {
+    Dimensions { tiles: Some(TileGrid { count, overlap, names }), ..Dimensions::default() }
+}
+
+#[test]
+fn tiles_share_codes_have_one_range_and_are_read_back_as_one_map() {
+    let session = river_land();
+    let ground = session.simulation.terrain.ground();
+    let whole = ExportSubject::new(&session, Dimensions::default(), &[]).expect("it is small");
+    for (names, overlap, count) in [
+        (TileNames::Unreal, 1, (3, 2)),
+        (TileNames::Unity, 1, (2, 3)),
+        (TileNames::Gaea, 0, (4, 4)),
+        (TileNames::Tms, 3, (2, 2)),
+        (TileNames::Unreal, 0, (7, 1)),
+    ] {
+        for format in ["png", "raw", "r16", "r32", "tif"] {
+            let export = Export::new("height", format).expect("it can be saved");
+            let subject = ExportSubject::new(&session, tiled(count, overlap, names), &[export]).expect("it is small");
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let path = folder.path().join(export.file_name());
+            save_all(&[export], &subject, folder.path(), "", &JobProgress::default()).expect("it is writable");
+            let label = format!("{names:?} {format} {count:?}");
+            assert!(!path.exists() && subject.tiles().len() == count.0 * count.1, "{label}");
+            // A tile alone.
+            let tiles = subject.tiles();
+            let first = folder.path().join(export.tile_file_name(&tiles[0]));
+            let options = Options::default();
+            assert!(heightmap::read(&first, &options).is_ok(), "{label}");
+            let back = heightmap::read(&path, &options).unwrap_or_else(|error| panic!("{label}: {error}"));
+            let step = (ground.min_max().1 - ground.min_max().0) / 65535.0;
+            let near = if ["r32", "tif"].contains(&format) { 0.0 } else { 0.51 * step };
+            if format != "tif" {
+                assert_eq!((back.heights.width(), back.heights.height(), back.cell_size), (60, 40, 30.0), "{label}");
+            }
+            for (x, y) in (0..60).flat_map(|x| (0..40).map(move |y| (x, y))) {
+                let is_void = back.nodata.as_ref().is_some_and(|mask| mask.at(x, y) > 0.0);
+                assert!(is_void || (back.heights.at(x, y) - ground.at(x, y)).abs() <= near, "{label}: {x}, {y}");
+            }
+            if format == "tif" {
+                let geo = back.geo.expect("it knows its place");
+                assert_eq!((geo.west, geo.north), (5e5, 4e6), "{label}");
+                assert_eq!(geo.width / back.heights.width() as f64, 30.0, "{label}");
+            }
+        }
+    }
+    assert_eq!(whole.tiles().len(), 1);
+}
+
+#[test]
+fn tiles_of_engine_sizes_cover_the_map() {
+    let size = |size: Size, count, (width, height)| {
+        let dimensions = Dimensions { size, ..tiled(count, 1, TileNames::Unreal) };
+        let terrain = Terrain::bare(Grid::filled(width, height, 0.0), 1.0, Edge::Open);
+        (dimensions.of(&terrain), dimensions.file_size(&terrain))
+    };
+    assert_eq!(size(Size::PowerOfTwoPlusOne, (4, 4), (1024, 1024)), ((1025, 1025), (257, 257)));
+    assert_eq!(size(Size::PowerOfTwoPlusOne, (4, 2), (1024, 512)), ((1025, 513), (257, 257)));
+    assert_eq!(size(Size::Unreal, (2, 2), (1024, 1024)), ((2017, 2017), (1009, 1009)));
+    assert_eq!(size(Size::Working, (4, 4), (257, 129)), ((257, 129), (65, 33)));
+    // The last tiles are padded.
+    assert_eq!(size(Size::Working, (4, 4), (256, 256)), ((257, 257), (65, 65)));
+    assert_eq!(size(Size::Times(2), (3, 3), (256, 256)), ((514, 514), (172, 172)));
+}
+
+#[test]
+fn a_missing_tile_and_too_many_tiles_are_refused_in_a_sentence() {
+    let session = river_land();
+    let export = Export::new("height", "png").expect("it can be saved");
+    let new = |count, overlap| ExportSubject::new(&session, tiled(count, overlap, TileNames::Unreal), &[export]);
+    for (count, overlap) in [((0, 1), 1), ((65, 1), 1), ((60, 40), 1), ((2, 2), 33)] {
+        let error = new(count, overlap).expect_err("refused");
+        assert!(error.exit_code() == 2 && error.to_string().contains("tiles"), "{error}");
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let subject = new((2, 2), 1).expect("it is small");
+    save_all(&[export], &subject, folder.path(), "", &JobProgress::default()).expect("it is writable");
+    std::fs::remove_file(folder.path().join("height_x1_y0.png")).expect("it was written");
+    let error = heightmap::read(&folder.path().join("height.png"), &Options::default()).expect_err("refused");
+    assert!(error.to_string().contains("column 1, row 0 of 2 × 2 tiles is missing"), "{error}");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn names_of_tiles_are_recognised() {
+    assert_eq!(TileNames::Unreal.parse("_x3_y12"), Some((3, 12)));
+    assert_eq!(TileNames::Gaea.parse("_y12_x3"), Some((3, 12)));
+    assert_eq!(TileNames::Tms.parse("_2_3_1"), Some((3, 1)));
+    assert_eq!(TileNames::Unity.parse("_3_1"), Some((3, 1)));
+    for (names, suffix) in [
+        (TileNames::Unreal, "_x3_y"),
+        (TileNames::Unreal, "_x_y1"),
+        (TileNames::Unity, "_2_3_1"),
+        (TileNames::Unity, "_2"),
+        (TileNames::Unreal, "_x1_y2a"),
+        (TileNames::Unreal, "_x99999999999999999999_y2"),
+    ] {
+        assert_eq!(names.parse(suffix), None, "{suffix}");
+    }
+}
+
+#[test]
+fn a_mesh_is_divided_into_chunks_with_levels_of_detail() {
+    let mut subject = subject(hills(41, 33));
+    subject.dimensions = Dimensions { mesh_levels: 3, ..tiled((2, 2), 1, TileNames::Unreal) };
+    let (_folder, path) = written(("mesh", "glb"), &subject);
+    let document = gltf::Gltf::open(&path).expect("it is valid glTF");
+    let names: Vec<&str> = document.nodes().filter_map(|node| node.name()).collect();
+    assert_eq!((names.len(), names[0], names[11]), (12, "terrain_x0_y0_LOD0", "terrain_x1_y1_LOD2"));
+    let blob = document.blob.as_deref().expect("it has its data inside");
+    let (mut bounds, mut counts) = ([f32::MAX, f32::MIN], Vec::new());
+    for mesh in document.meshes() {
+        let primitive = mesh.primitives().next().expect("it has triangles");
+        let places = primitive.reader(|_| Some(blob)).read_positions().expect("it has places");
+        counts.push(places.len());
+        for [x, ..] in places {
+            bounds = [bounds[0].min(x), bounds[1].max(x)];
+        }
+    }
+    // All chunks together reach the border of the map, at every level.
+    assert_eq!(bounds, [-61.5, 61.5]);
+    assert!(2 * counts[0] > 5 * counts[1] && counts[1] > 2 * counts[2], "{counts:?}");
+}
+
+#[test]
+fn trees_stand_on_wooded_ground_as_dense_as_its_cover() {
+    let mut subject = subject(hills(96, 64));
+    subject.terrain.cell_size = 10.0;
+    let trees = |subject: &ExportSubject, format: &str| written(("trees", format), subject);
+    let (_folder, path) = trees(&subject, "csv");
+    assert_eq!(std::fs::read_to_string(path).expect("it was written").lines().count(), 1, "land without forest");
+    let (_folder, path) = trees(&subject, "glb");
+    assert!(gltf::Gltf::open(path).is_ok(), "an empty forest is valid");
+    subject.look.woods = 0.8;
+    let cover = weights::tree_cover(&subject);
+    let (_folder, path) = trees(&subject, "csv");
+    let text = std::fs::read_to_string(path).expect("it was written");
+    let count = text.lines().count() - 1;
+    let wanted = cover.total() * 100.0 / 36.0;
+    assert!(wanted > 1000.0 && (count as f64 / wanted - 1.0).abs() < 0.1, "{count} trees, {wanted} expected");
+    for line in text.lines().skip(1) {
+        let numbers: Vec<f32> = line.split(',').map(|cell| cell.parse().expect("it is a number")).collect();
+        let (x, y) = ((numbers[0] / 10.0) as usize, (numbers[1] / 10.0) as usize);
+        assert!(cover.at(x.min(95), y.min(63)) > 0.0, "{line}");
+        let ground = subject.terrain.sample_ground(numbers[0] / 10.0 - 0.5, numbers[1] / 10.0 - 0.5);
+        assert!((ground - numbers[2]).abs() < 0.01, "{line}");
+    }
+    let (_folder, path) = trees(&subject, "glb");
+    let bytes = std::fs::read(path).expect("it was written");
+    let glb = gltf::Glb::from_slice(&bytes).expect("it is binary glTF");
+    let json: Value = serde_json::from_slice(&glb.json).expect("it is JSON");
+    let attributes = &json["nodes"][0]["extensions"]["EXT_mesh_gpu_instancing"]["attributes"];
+    for attribute in ["TRANSLATION", "ROTATION", "SCALE"] {
+        let accessor = attributes[attribute].as_u64().expect("it has one") as usize;
+        assert_eq!(json["accessors"][accessor]["count"], count, "{attribute}");
+    }
+}
+
+#[test]
+fn weights_of_every_pixel_add_up_to_255() {
+    let mut subject = subject(hills(40, 33));
+    subject.look.snow_line = 24.0;
+    for masks in [
+        WeightChannels::default(),
+        WeightChannels([WeightMask::Wear, WeightMask::Deposit, WeightMask::Flow, WeightMask::Wetness].map(Some)),
+        WeightChannels([Some(WeightMask::Forest), Some(WeightMask::Sand), None, None]),
+    ] {
+        subject.dimensions.weights = masks;
+        let (_folder, path) = written(("weights", "png"), &subject);
+        let file = std::io::BufReader::new(std::fs::File::open(&path).expect("it was written"));
+        let mut reader = png::Decoder::new(file).read_info().expect("it is a picture");
+        let mut bytes = vec![0; reader.output_buffer_size().expect("it is small")];
+        reader.next_frame(&mut bytes).expect("it is whole");
+        assert_eq!(bytes.len(), 40 * 33 * 4);
+        assert!(bytes.chunks(4).all(|pixel| pixel.iter().map(|part| u32::from(*part)).sum::<u32>() == 255));
+        let has = |channel: usize| bytes.iter().skip(channel).step_by(4).any(|byte| *byte > 0);
+        match masks.0[1] {
+            Some(WeightMask::Soil) => assert!((1..4).all(has), "soil, sand and snow"),
+            // Sand was added since the start, and nothing was eroded.
+            Some(WeightMask::Deposit) => assert_eq!([0, 1, 2, 3].map(has), [false, true, true, true]),
+            _ => assert_eq!([2, 3].map(has), [false, false]),
+        }
+    }
 }

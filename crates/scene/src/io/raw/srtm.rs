@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_square_of_another_size_is_a_tile_only_if_it_is_large() {
+    fn only_large_squares_of_other_sizes_are_srtm_tiles() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("N46E007.hgt");
         let with = |side: usize| {
