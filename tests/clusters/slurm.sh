@@ -65,7 +65,7 @@ time "$program" sweep "$work/plan.ron" --out "$work/local"
 began=$SECONDS
 sbatch "$work/cluster/sweep.sbatch"
 sleep 10
-until victim=$(pgrep -f "sweep $work/plan.ron --out $work/cluster --only" | tail -1) && [ -n "$victim" ] \
+until victim=$(pgrep -f "sweep $work/cluster/plan.ron --out $work/cluster --only" | tail -1) && [ -n "$victim" ] \
     && [ "$(cat "/proc/$victim/comm" 2>/dev/null)" = "$(basename "$program" | cut -c1-15)" ] && kill -9 "$victim"; do sleep 0.05; done
 echo "killed process $victim"
 while [ -n "$(squeue -h)" ]; do sleep 1; done

@@ -9,7 +9,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Failure, is_interrupted, print,
+    Failure, is_interrupted,
+    log::{RunLog, parse_log, parse_probe},
+    print,
     setup::{RunOptions, parse_size},
 };
 use thalweg_scene::{
@@ -65,6 +67,13 @@ pub(super) struct BuildArgs {
     /// Levels of detail of meshes; each halves the columns and rows of the previous one
     #[arg(long, value_name = "N", value_parser = parse_levels)]
     levels: Option<u32>,
+    /// Table (.csv) with one row for the start and one for each tick: time, statistics, ledger and probes
+    #[arg(long, value_name = "FILE.csv", value_parser = parse_log)]
+    log: Option<PathBuf>,
+    /// Place whose ground, sand and water the log records, in fractions of the map's width and height from the north-west corner;
+    /// can be repeated
+    #[arg(long = "probe", value_name = "X,Y", value_parser = parse_probe, requires = "log")]
+    probes: Vec<[f32; 2]>,
     /// Print the report to standard output
     #[arg(long)]
     json: bool,
@@ -193,14 +202,23 @@ impl BuildArgs {
         let results = sessions.iter().map(|session| ExportSubject::bytes(session, dimensions, &exports)).max();
         let runs: u64 = sessions.iter().map(Session::additional_bytes).sum();
         Budget::present().request(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
+        if let Some(log) = &self.log {
+            let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            let is_log = |export: &Export| whole(&self.out.join(export.file_name())) == whole(log);
+            if exports.iter().any(is_log) {
+                let sentence = format!("--log {}: an output file has this name; choose another name", log.display());
+                return Err(Failure::bad_input(sentence));
+            }
+        }
+        let log = self.log.as_deref().map(|path| RunLog::begin(path, &sessions, &self.probes));
+        let mut log = log.transpose()?;
         let started = Instant::now();
-        self.start.simulate(&mut sessions)?;
+        self.start.simulate(&mut sessions, |sessions| log.as_mut().map_or(Ok(()), |log| log.record(sessions)))?;
         let seconds = started.elapsed().as_secs_f64();
         let mut reports = Vec::new();
         for (index, session) in sessions.iter().enumerate() {
-            // Files of side-by-side simulations are prefixed with a number.
-            let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
             let subject = ExportSubject::new(session, dimensions, &exports)?;
+            let before = numbered("", index, sessions.len());
             let mut report = report(session, seconds);
             if let Some(import) = export::write_files(&exports, &subject, &output, &before, &JobProgress::default())? {
                 report["import"] = import;
@@ -214,9 +232,33 @@ impl BuildArgs {
         if is_interrupted() {
             return Err(Failure::stopped());
         }
+        if let Some(log) = log {
+            log.publish()?;
+        }
         output.publish(Some(REPORT.as_ref()))?;
         if self.json { print(&text) } else { Ok(()) }
     }
+}
+
+/// Returns the name of a file of one of several simulations: side-by-side simulations have a number in front.
+pub(super) fn numbered(name: &str, index: usize, count: usize) -> String {
+    if count > 1 { format!("{}-{name}", index + 1) } else { name.to_owned() }
+}
+
+/// Returns the part of the report that changes with every tick: time, ledger and statistics.
+pub(super) fn state(session: &Session) -> Value {
+    let simulation = &session.simulation;
+    let terrain = &simulation.terrain;
+    json!({
+        "ticks": simulation.ticks(),
+        "simulated_seconds": simulation.simulated_seconds(),
+        "simulated_years": simulation.years(),
+        "ledger": {
+            "solid": account(&simulation.ledger.solid, terrain.solid_volume()),
+            "water": account(&simulation.ledger.water, terrain.water_volume()),
+        },
+        "statistics": statistics(&Statistics::of(terrain)),
+    })
 }
 
 pub(super) fn report(session: &Session, seconds: f64) -> Value {
@@ -243,26 +285,22 @@ pub(super) fn report(session: &Session, seconds: f64) -> Value {
         let row = json!({"min": min, "max": max, "hash": hash_of(grid)});
         layers.insert(layer.key().to_owned(), row);
     }
-    json!({
+    let mut report = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "scene": session.name,
         "tile": session.tile.as_ref().map(|tile| &tile.title),
         "seed": simulation.seed(),
-        "ticks": simulation.ticks(),
         "size": [terrain.width(), terrain.height()],
         "cell_size_m": terrain.cell_size,
         "georeference": session.heightmap.as_ref().and_then(|map| map.geo.as_ref()).map(georeference),
         "wall_seconds": seconds,
-        "simulated_seconds": simulation.simulated_seconds(),
-        "simulated_years": simulation.years(),
         "processes": processes,
-        "ledger": {
-            "solid": account(&simulation.ledger.solid, terrain.solid_volume()),
-            "water": account(&simulation.ledger.water, terrain.water_volume()),
-        },
-        "statistics": statistics(&Statistics::of(terrain)),
         "layers": layers,
-    })
+    });
+    if let (Some(report), Value::Object(state)) = (report.as_object_mut(), state(session)) {
+        report.extend(state);
+    }
+    report
 }
 
 /// Reports the extent of the map, in the units of its coordinate reference system.

@@ -10,7 +10,13 @@ use super::{
     setup::{RunOptions, TickArguments, parse_blur, parse_size},
 };
 use thalweg_scene::{
-    io::{Error, film::VideoWriter, input, project, scene::RenderOptions, watch::VideoJob},
+    io::{
+        Error, ImagePixels,
+        film::{VideoWriter, title_card},
+        input, project,
+        scene::RenderOptions,
+        watch::VideoJob,
+    },
     model::{
         film::{CAMERAS, CameraKeyframe, Caption, Script},
         session::Session,
@@ -36,7 +42,7 @@ pub(super) struct FilmArgs {
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     resolution: (usize, usize),
-    /// Named camera, or a file (.ron) with keyframes and captions; by default the keyframes of the project, else "default"
+    /// Named camera, or a file (.ron) with keyframes, captions, title card and fades; by default the keyframes of the project, else "default"
     #[arg(long, value_name = "NAME|FILE.ron")]
     camera: Option<String>,
     /// Angle through which a named camera orbits during the video, in degrees
@@ -115,9 +121,15 @@ impl FilmArgs {
             return Err(Failure::bad_input(sentence));
         }
         let script = self.script(keys, [from as f64, to as f64])?;
+        let (title, fade) = (script.title.clone(), script.fade);
         let mut film = VideoWriter::begin(&self.out, self.resolution, self.fps)?;
         self.start.grow(&mut sessions)?;
+        let card = title.as_ref().map(|title| title_card(title, self.resolution)).transpose();
+        let card = card.map_err(|wrong| Error::output(&self.out, wrong, "use a smaller --resolution"))?;
+        let card = card.map(|pixels| ImagePixels::of_bytes(pixels, as_light));
+        let titled = title.map_or(0, |title| (title.seconds * f64::from(self.fps)).round() as u64);
         let frames = more + 1;
+        let mut count = 0;
         let bar = ProgressBar::new(frames);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {eta} left") {
             bar.set_style(style);
@@ -131,14 +143,23 @@ impl FilmArgs {
             frames,
             stopped: &is_interrupted,
             take: &mut |pixels| {
-                film.add_picture(pixels)?;
+                if let Some(card) = card.as_ref().filter(|_| count == 0) {
+                    (0..titled).try_for_each(|_| film.add_picture(card))?;
+                }
+                let brightness = fade.brightness(count, frames, self.fps.into()) as f32;
+                if brightness < 1.0 {
+                    film.add_picture(&pixels.clone().with_brightness(brightness))?;
+                } else {
+                    film.add_picture(pixels)?;
+                }
+                count += 1;
                 bar.inc(1);
                 Ok(())
             },
         };
         let shot = shoot(sessions, &mut shooting);
-        let count = film.frames();
         // Completed frames are kept, whatever the outcome.
+        let written = film.frames();
         let ended = if count > 0 { film.end() } else { Ok(()) };
         bar.finish_and_clear();
         shot?;
@@ -146,11 +167,11 @@ impl FilmArgs {
         if count == 0 {
             return Err(Failure::stopped());
         }
-        if (count as u64) < frames {
+        if count < frames {
             let sentence = format!("interrupted by Ctrl+C; {} contains the first {count} frames", self.out.display());
             return Err(Failure::while_running(sentence));
         }
-        print(&format!("{}: {count} {}.\n", self.out.display(), if count == 1 { "frame" } else { "frames" }))
+        print(&format!("{}: {written} {}.\n", self.out.display(), if written == 1 { "frame" } else { "frames" }))
     }
 
     /// Returns the keyframes of the project, unless another camera is requested.
@@ -173,8 +194,7 @@ impl FilmArgs {
             if self.turn != 0.0 {
                 return Err(Failure::bad_input("--turn requires a named camera; a camera file has its own keyframes"));
             }
-            let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
-            let script: Script = options.from_str(&text).map_err(|error| bad(error.to_string()))?;
+            let script: Script = input::parse(&text, 0).map_err(bad)?;
             script.check().map_err(bad)?;
             script
         } else {

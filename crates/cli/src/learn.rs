@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Failure, OpenWindow, print};
 use thalweg_scene::{
     io::{
+        Error,
         lesson::{self, BUILT_IN},
         project::Project,
     },
@@ -28,6 +29,9 @@ pub(super) struct LearnArgs {
     /// Write a copy of the lesson file for editing
     #[arg(long, requires = "lesson", value_name = "FILE.md", conflicts_with_all = ["check", "teacher"])]
     copy: Option<PathBuf>,
+    /// Let --copy replace an existing file
+    #[arg(long, requires = "copy")]
+    force: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,12 +41,23 @@ impl LearnArgs {
     pub(super) fn run(&self, window: OpenWindow) -> Result<(), Failure> {
         let Some(named) = &self.lesson else { return self.list() };
         if let Some(to) = &self.copy {
-            return Ok(lesson::copy(named, to)?);
+            if self.force {
+                return Ok(lesson::copy(named, to)?);
+            }
+            return if lesson::copy_new(named, to)? { Ok(()) } else { Err(Failure::file_exists(to)) };
         }
         if self.teacher {
             return print(&lesson::teachers_page(&lesson::read(named)?));
         }
         let (lesson, mut session) = lesson::open(named)?;
+        if self.check
+            && let Some((line, picture)) = lesson::missing_pictures(named)?.first()
+        {
+            let right = "use the path of an image file, relative to the lesson";
+            return Err(
+                Error::input(named, format!("line {line}: the picture \"{picture}\" cannot be read"), right).into()
+            );
+        }
         let named = named.display();
         if !self.check {
             let opened = Project::of(vec![session]);

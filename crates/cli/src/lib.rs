@@ -7,7 +7,9 @@ mod docs;
 mod film;
 mod learn;
 mod lists;
+mod log;
 mod measure;
+mod measures;
 mod present;
 mod setup;
 mod shot;
@@ -107,6 +109,14 @@ impl Failure {
 
     fn while_running(sentence: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), code: 1 }
+    }
+
+    /// Creates the failure of a command that would replace a file.
+    fn file_exists(path: &Path) -> Self {
+        Self::bad_input(format!(
+            "{}: the file exists; choose another name, or add --force to replace it",
+            path.display()
+        ))
     }
 
     fn stopped() -> Self {

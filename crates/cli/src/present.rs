@@ -33,17 +33,25 @@ pub(super) struct PresentArgs {
     /// Write the playlist to a file for editing
     #[arg(long, value_name = "FILE.ron", conflicts_with = "check")]
     save: Option<PathBuf>,
+    /// Let --save replace an existing file
+    #[arg(long, requires = "save")]
+    force: bool,
 }
 
 impl PresentArgs {
     /// Creates the command for one file in a window.
     pub(super) fn of(input: PathBuf) -> Self {
-        Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, notes: false, check: false, save: None }
+        let inputs = vec![input];
+        let (screen, save) = (None, None);
+        Self { inputs, kiosk: false, screen, windowed: true, notes: false, check: false, save, force: false }
     }
 
     pub(super) fn run(&self, window: OpenWindow) -> Result<(), Failure> {
         let list = self.list()?;
         if let Some(path) = &self.save {
+            if path.exists() && !self.force {
+                return Err(Failure::file_exists(path));
+            }
             return Ok(playlist::save(&list, path)?);
         }
         if self.check {

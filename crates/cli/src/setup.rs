@@ -301,8 +301,13 @@ impl RunOptions {
         if self.grow { sessions.iter_mut().try_for_each(grow) } else { Ok(()) }
     }
 
-    /// Runs sessions for their ticks, with a progress bar if standard error is a terminal. Ctrl+C cancels.
-    pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
+    /// Runs sessions for their ticks, with a progress bar if standard error is a terminal. Calls `observe` before the first tick and
+    /// after every tick. Ctrl+C cancels.
+    pub(super) fn simulate(
+        &self,
+        sessions: &mut [Session],
+        mut observe: impl FnMut(&[Session]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if self.ticks.is_some_and(|ticks| ticks.from.is_some()) {
             return Err(Failure::bad_input("--ticks A..B is for videos; use a single number"));
         }
@@ -316,8 +321,10 @@ impl RunOptions {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
             bar.set_style(style);
         }
+        observe(sessions)?;
         let run = (0..ticks).try_for_each(|_| {
             tick(sessions)?;
+            observe(sessions)?;
             bar.inc(1);
             if is_interrupted() { Err(Failure::stopped()) } else { Ok(()) }
         });
@@ -396,7 +403,7 @@ mod tests {
         let mut session = open_first("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
         let start = RunOptions { ticks: Some(TickArguments { from: None, to: 3 }), ..RunOptions::default() };
-        let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
+        let failure = start.simulate(std::slice::from_mut(&mut session), |_| Ok(())).expect_err("the run breaks");
         assert_eq!(failure.code, 1);
         for words in ["Droplets failed in tick ", ": the bedrock of the cell in column ", "nothing was written"] {
             assert!(failure.sentence.contains(words), "{}", failure.sentence);

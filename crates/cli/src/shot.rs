@@ -61,7 +61,7 @@ impl ShotArgs {
             return Err(Failure::bad_input(sentence));
         }
         let mut sessions = self.start.sessions()?;
-        self.start.simulate(&mut sessions)?;
+        self.start.simulate(&mut sessions, |_| Ok(()))?;
         let resolution = (width as u32, height as u32);
         let how = RenderOptions { ui: self.ui, as_light, blur: self.blur, transparent: self.transparent };
         let wanted = RenderJob { out: self.out, resolution, camera: self.camera, how };

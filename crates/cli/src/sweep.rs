@@ -45,7 +45,10 @@ use thalweg_scene::{
         sweep::{Plan, PlannedRun, SEED},
     },
 };
-use thalweg_sim::params::join_with_suggestion;
+use thalweg_sim::{
+    params::{collect_parameters, join_with_suggestion},
+    process::masked::masked_key,
+};
 
 /// Number of runs above which the program asks for confirmation.
 const MANY: usize = 2000;
@@ -73,6 +76,8 @@ pub(super) struct SweepArgs {
     /// Write a job for a cluster instead of running: a Slurm job array or a Snakefile
     #[arg(long, value_enum, value_name = "KIND")]
     emit: Option<JobType>,
+    #[command(flatten)]
+    cluster: emit::ClusterOptions,
     /// Collect the completed runs of a results folder into a table and a page
     #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "only", "emit"])]
     collect: Option<PathBuf>,
@@ -123,7 +128,7 @@ impl ValidatedPlan {
     fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path)?;
         let (plan, runs) = parse(path, &text)?;
-        let built_in = BUILT_IN.iter().any(|(name, _)| *name == plan.input);
+        let built_in = is_built_in(&plan.input);
         let beside = path.parent().unwrap_or(Path::new("")).join(&plan.input);
         if !built_in && !beside.exists() {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
@@ -151,14 +156,40 @@ impl ValidatedPlan {
         let terrain = &sessions[0].simulation.terrain;
         let mut held: Vec<String> = terrain.layers().map(|(_, grid)| output::hash_of(grid)).collect();
         held.push(terrain.cell_size.to_string());
+        let mut name = plan.input.clone();
         if !built_in {
             held.push(hash_of(&beside)?);
+            // The copy of the plan names the input by another path.
+            name = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
         }
         let outline = sessions[0].outline();
         let exports = plan.save.iter().map(|text| parse_export(text)).collect::<Result<Vec<_>, _>>()?;
+        let plan = located(plan, path);
         let Plan { size, ticks, seed, enabled, set, save, .. } = &plan;
-        let common = json!([env!("CARGO_PKG_VERSION"), plan.input, held, size, ticks, seed, enabled, set, save]);
+        let common = json!([env!("CARGO_PKG_VERSION"), name, held, size, ticks, seed, enabled, set, save]);
         Ok(Self { text, input, runs, common: common.to_string(), outline, exports, plan })
+    }
+
+    /// Returns a warning for each varied parameter that has no effect.
+    fn warnings(&self) -> Vec<String> {
+        let groups = self.outline.groups();
+        let warning = |path: &String| {
+            let group = path.split('.').next().unwrap_or_default();
+            let process =
+                self.outline.simulation.slots.iter().find(|slot| [slot.key(), masked_key(slot.key())].contains(&group));
+            if let Some(slot) = process.filter(|slot| !slot.enabled) {
+                let right = format!("add \"{}\" to `enabled`", slot.key());
+                return Some(format!("{path} has no effect, because its process is disabled; {right}"));
+            }
+            let fields = groups.iter().find(|(key, _)| *key == group).map(|group| collect_parameters(*group))?;
+            let parameter = fields.iter().find(|parameter| parameter.path == *path)?;
+            let (name, values) = parameter.knob.idle(&fields)?;
+            let is_varied =
+                parameter.knob.conditions().any(|(name, _)| self.plan.vary.contains_key(&format!("{group}.{name}")));
+            let values = values.join(" or ");
+            (!is_varied).then(|| format!("{path} has no effect; it requires {group}.{name} to be {values}"))
+        };
+        self.plan.vary.keys().filter_map(warning).collect()
     }
 
     fn run(&self, number: usize) -> Result<PlannedRun, Failure> {
@@ -183,6 +214,20 @@ impl ValidatedPlan {
         outline.set_all(varied(&run).map(|(path, value)| (&**path, &**value)))?;
         Ok(outline.bytes() + ExportSubject::bytes(&outline, Dimensions::default(), &self.exports))
     }
+}
+
+fn is_built_in(input: &str) -> bool {
+    BUILT_IN.iter().any(|(name, _)| *name == input)
+}
+
+/// Returns a plan from the file `path` with the absolute path of its input.
+fn located(plan: Plan, path: &Path) -> Plan {
+    if is_built_in(&plan.input) {
+        return plan;
+    }
+    let beside = path.parent().unwrap_or(Path::new("")).join(&plan.input);
+    let whole = std::path::absolute(&beside).unwrap_or(beside);
+    Plan { input: whole.to_string_lossy().into_owned(), ..plan }
 }
 
 /// Returns the varied parameters of a run with their values.
@@ -210,9 +255,7 @@ fn with_plan_path(path: &Path, failure: Failure) -> Failure {
 /// Parses a plan. Returns it with its number of runs.
 fn parse(path: &Path, text: &str) -> Result<(Plan, usize), Failure> {
     let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/sweeps.md"));
-    let extensions = ron::extensions::Extensions::IMPLICIT_SOME;
-    let options = ron::Options::default().with_default_extension(extensions);
-    let plan: Plan = options.from_str(text).map_err(|error| bad(error.to_string()))?;
+    let plan: Plan = input::parse(text, 0).map_err(bad)?;
     let runs = plan.count().map_err(bad)?.ok_or_else(|| bad("the number of runs is too large".to_owned()))?;
     Ok((plan, runs))
 }
@@ -261,9 +304,13 @@ impl SweepArgs {
         for number in first..=last {
             bytes = ready.check(number).map_err(|failure| with_plan_path(path, failure))?.max(bytes);
         }
+        if self.only.is_none() {
+            let warnings = ready.warnings();
+            warnings.iter().for_each(|text| print_message(&format!("warning: {}: {text}", path.display())));
+        }
         claim(out, &ready)?;
         if let Some(kind) = self.emit {
-            let written = emit::write(kind, path, out, ready.runs)?;
+            let written = emit::write(kind, &self.cluster, out, ready.runs)?;
             return print(&written);
         }
         let wanted = self.jobs.map_or_else(rayon::current_num_threads, usize::from).min(count);
@@ -353,7 +400,7 @@ fn make(ready: &ValidatedPlan, out: &Path, number: usize) -> Result<bool, Failur
     let start = ready.options(&run);
     let mut sessions = start.sessions()?;
     let begun = Instant::now();
-    start.simulate(&mut sessions)?;
+    start.simulate(&mut sessions, |_| Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
     let session = &sessions[0];
     let subject = ExportSubject::new(session, Dimensions::default(), &ready.exports)?;
@@ -384,15 +431,24 @@ fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
     write_picture(file, size, &hillshade(&ground, &sand, cell, &session.look, &progress), &progress)
 }
 
-/// Copies the plan into the results folder. Fails if the folder belongs to another plan.
+/// Copies the plan into the results folder, with the absolute path of its input. Fails if the folder belongs to another plan.
 fn claim(out: &Path, ready: &ValidatedPlan) -> Result<(), Failure> {
     let copy = out.join(PLAN);
     // The order matters: a concurrent process writes its plan before its first run.
     if out.join(RUNS).exists() && !copy.exists() {
         return Err(Error::input(out, "it contains runs but no plan.ron", "choose another folder").into());
     }
-    let new = output::write_new(&copy, &ready.text).map_err(|error| Failure::bad_input(error.to_string()))?;
-    if !new && input::text(&copy)? != ready.text {
+    let text = if is_built_in(&ready.plan.input) {
+        ready.text.clone()
+    } else {
+        let text = ron::ser::to_string_pretty(&ready.plan, ron::ser::PrettyConfig::new());
+        text.map_err(|error| Error::unwritable(&copy, &error))? + "\n"
+    };
+    let new = output::write_new(&copy, text).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let is_same = || {
+        Ok::<_, Failure>(parse(&copy, &input::text(&copy)?).is_ok_and(|(plan, _)| located(plan, &copy) == ready.plan))
+    };
+    if !new && !is_same()? {
         let right = "choose another folder, or delete this one";
         return Err(Error::input(out, "it contains results of another plan", right).into());
     }
@@ -438,7 +494,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
     if count > 0 {
         let numbers: Vec<String> = missing().take(NAMED).map(|number| number.to_string()).collect();
         let (numbers, more) = (numbers.join(", "), if count > NAMED { " …" } else { "" });
-        let right = format!("complete them with thalweg sweep PLAN --out {}", out.display());
+        let right = format!("complete them with thalweg sweep {} --out {}", copy.display(), out.display());
         print_message(&format!("{count} of {runs} runs are missing ({numbers}{more}); {right}"));
     }
     let text = format!("{}: {} runs in table.csv, table.parquet and index.html.\n", out.display(), reports.len());

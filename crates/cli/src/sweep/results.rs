@@ -10,28 +10,8 @@ use parquet::{
 };
 use serde_json::Value;
 
+use crate::measures::{MEASURES, WALL};
 use thalweg_scene::io::{Error, output};
-
-/// Measures of each run: name of the column, and JSON pointer into the report.
-const MEASURES: [(&str, &str); 17] = [
-    ("ticks", "/ticks"),
-    ("simulated_seconds", "/simulated_seconds"),
-    ("wall_seconds", "/wall_seconds"),
-    ("height_min_m", "/statistics/min_m"),
-    ("height_max_m", "/statistics/max_m"),
-    ("height_mean_m", "/statistics/mean_m"),
-    ("height_deviation_m", "/statistics/deviation_m"),
-    ("slope_mean_deg", "/statistics/slope_deg"),
-    ("pits", "/statistics/pits"),
-    ("sandy_share", "/statistics/sandy"),
-    ("cut_m3", "/statistics/cut_m3"),
-    ("fill_m3", "/statistics/fill_m3"),
-    ("solid_moved_m3", "/ledger/solid/moved"),
-    ("solid_outflow_m3", "/ledger/solid/outflow"),
-    ("solid_residual_m3", "/ledger/solid/residual"),
-    ("water_end_m3", "/ledger/water/end"),
-    ("water_outflow_m3", "/ledger/water/outflow"),
-];
 
 /// Column of numbers if every cell is a number, otherwise of texts.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +53,7 @@ impl ResultTable {
             let texts = all().map(|report| report["run"]["values"][name].as_str().unwrap_or_default().to_owned());
             columns.push((name.clone(), column(texts.collect())));
         }
-        for (name, place) in MEASURES {
+        for (name, place) in MEASURES.into_iter().chain([WALL]) {
             let numbers = all().map(|report| report.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN));
             columns.push((name.to_owned(), ResultColumn::Numbers(numbers.collect())));
         }

@@ -62,6 +62,11 @@ impl Budget {
         self.grant(path, bytes, in_use() as u64)
     }
 
+    /// Returns the amount in megabytes, rounded up.
+    pub fn megabytes(self) -> u64 {
+        self.0.div_ceil(1_000_000)
+    }
+
     /// Returns the number of allocations of `bytes` that still fit into the budget.
     pub fn times(self, bytes: u64) -> usize {
         (self.0.saturating_sub(in_use() as u64) / bytes.max(1)) as usize

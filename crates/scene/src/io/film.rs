@@ -3,6 +3,8 @@
 //! MP4, GIF and WebP are encoded by the system's `ffmpeg`, which receives the pixels through a pipe. The output goes to a temporary file
 //! next to the target and is renamed at the end. An MP4 consists of one-second fragments, so a partial file is playable after a crash.
 
+mod title;
+
 use std::{
     ffi::OsString,
     fs,
@@ -14,11 +16,12 @@ use std::{
     time::Instant,
 };
 
-use super::{Error, ImagePixels, JobProgress, write_picture};
+pub use self::title::title_card;
+use super::{Error, ImagePixels, JobProgress, output, write_picture};
 
 /// Extensions of video files, with the `ffmpeg` arguments of each.
 const KINDS: [(&str, &[&str]); 3] = [
-    // Padded to even sizes, which some players require; a fragment ends with each keyframe.
+    // Recordings are padded to even sizes, which some players require; a fragment ends with each keyframe.
     (
         "mp4",
         &[
@@ -79,8 +82,17 @@ impl VideoWriter {
     /// A name without an extension is a folder of images.
     ///
     /// # Errors
-    /// The extension is unknown, the folder cannot be created, a folder is in the way of the file, or `ffmpeg` is missing.
+    /// The extension is unknown, an MP4 has an odd width or height, the folder cannot be created, a folder is in the way of the file,
+    /// or `ffmpeg` is missing.
     pub fn begin(path: &Path, size: (usize, usize), fps: f32) -> Result<Self, Error> {
+        let (width, height) = size;
+        let is_mp4 = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mp4"));
+        if is_mp4 && (width % 2 == 1 || height % 2 == 1) {
+            let (less, more) = ((width & !1, height & !1), (width + width % 2, height + height % 2));
+            let right = format!("use {}x{} or {}x{}, or .gif or .webp", less.0, less.1, more.0, more.1);
+            let wrong = format!("an MP4 of {width}x{height} is not possible, as H.264 needs an even width and height");
+            return Err(Error::input(path, wrong, right));
+        }
         Self::begin_with(path, size, fps, &[])
     }
 
@@ -116,7 +128,8 @@ impl VideoWriter {
         file.push(&part);
         let mut command = Command::new("ffmpeg");
         command
-            .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
+            .args(["-hide_banner", "-loglevel", "error", "-xerror", "-nostdin", "-y"])
+            .args(["-f", "rawvideo", "-pix_fmt", "rgb24"])
             .args(["-s", &format!("{width}x{height}"), "-framerate", &fps.to_string(), "-i", "-"])
             .args(*how)
             .args(more)
@@ -159,20 +172,20 @@ impl VideoWriter {
     /// # Errors
     /// The frame cannot be written; earlier frames are kept.
     pub fn add(&mut self, pixels: &[u8]) -> Result<(), Error> {
-        self.frames += 1;
         match &mut self.kind {
             FrameOutput::Folder => {
-                let file = self.path.join(format!("{:06}.png", self.frames));
-                write_picture(&file, self.size, pixels, &JobProgress::default())
+                let file = self.path.join(format!("{:06}.png", self.frames + 1));
+                write_picture(&file, self.size, pixels, &JobProgress::default())?;
             }
             FrameOutput::Encoded { encoder, said, .. } => {
                 let sent = encoder.stdin.as_mut().map(|pipe| pipe.write_all(pixels));
-                match sent {
-                    Some(Ok(())) => Ok(()),
-                    _ => Err(encoder_error(&self.path, encoder, said)),
+                if !matches!(sent, Some(Ok(()))) {
+                    return Err(encoder_error(&self.path, encoder, said));
                 }
             }
         }
+        self.frames += 1;
+        Ok(())
     }
 
     /// Appends a frame in linear light or as RGB bytes.
@@ -183,9 +196,10 @@ impl VideoWriter {
         match (pixels, &self.kind) {
             (ImagePixels::Bytes(bytes), _) => self.add(bytes),
             (light, FrameOutput::Folder) => {
+                let file = self.path.join(format!("{:06}.{}", self.frames + 1, light.ending()));
+                light.write(&file, self.size, &JobProgress::default())?;
                 self.frames += 1;
-                let file = self.path.join(format!("{:06}.{}", self.frames, light.ending()));
-                light.write(&file, self.size, &JobProgress::default())
+                Ok(())
             }
             (_, FrameOutput::Encoded { .. }) => Err(Error::output(
                 &self.path,
@@ -202,9 +216,13 @@ impl VideoWriter {
     pub fn end(mut self) -> Result<(), Error> {
         let FrameOutput::Encoded { part, encoder, said } = &mut self.kind else { return Ok(()) };
         drop(encoder.stdin.take());
-        if !encoder.wait().is_ok_and(|status| status.success()) {
-            return Err(encoder_error(&self.path, encoder, said));
+        let succeeded = encoder.wait().is_ok_and(|status| status.success());
+        let reported = said.take().and_then(|said| said.join().ok()).unwrap_or_default();
+        // On a full disk, some versions report errors but exit successfully.
+        if !succeeded || !reported.trim().is_empty() {
+            return Err(encoding_failed(&self.path, &reported));
         }
+        output::flush(part)?;
         fs::rename(&*part, &self.path)
             .map_err(|error| Error::output(&self.path, error.to_string(), format!("it is kept as {}", part.display())))
     }
@@ -356,7 +374,12 @@ fn crop_or_pad(((width, height), pixels): RgbFrame, size: (usize, usize)) -> Vec
 fn encoder_error(path: &Path, encoder: &mut Child, said: &mut Option<JoinHandle<String>>) -> Error {
     drop(encoder.stdin.take());
     let text = said.take().and_then(|said| said.join().ok()).unwrap_or_default();
-    let first = text.lines().next().unwrap_or("no reason given").trim().to_owned();
+    encoding_failed(path, &text)
+}
+
+/// Creates the error of a failed encoding, with the first line of its reason.
+fn encoding_failed(path: &Path, reason: &str) -> Error {
+    let first = reason.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given").trim();
     Error::output(
         path,
         format!("ffmpeg failed ({first})"),
@@ -446,5 +469,21 @@ mod tests {
         let wrong =
             VideoWriter::begin(&folder.path().join("a.avi"), (32, 24), 30.0).expect_err("it is no kind of film");
         assert!(wrong.to_string().contains(".avi") && wrong.to_string().contains(".mp4"), "{wrong}");
+        let odd = VideoWriter::begin(&folder.path().join("a.MP4"), (33, 24), 30.0).expect_err("H.264 cannot hold it");
+        assert!(odd.to_string().ends_with("use 32x24 or 34x24, or .gif or .webp") && odd.exit_code() == 2, "{odd}");
+    }
+
+    #[test]
+    fn frame_that_cannot_be_written_is_not_counted() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let path = folder.path().join("frames");
+        let mut film = VideoWriter::begin(&path, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}"));
+        film.add(&picture(9)).unwrap_or_else(|error| panic!("{error}"));
+        // The second frame is too short, and the folder of the third one is gone.
+        assert!(film.add(&[0; 7]).is_err() && film.frames() == 1);
+        assert_eq!(fs::read_dir(&path).map(Iterator::count).unwrap_or_default(), 1, "a truncated frame was left");
+        fs::remove_dir_all(&path).expect("it is ours");
+        let error = film.add(&picture(9)).expect_err("there is no folder").to_string();
+        assert!(error.contains("000002.png: writing failed") && film.frames() == 1, "{error}");
     }
 }

@@ -8,9 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ron::{error::SpannedError, extensions::Extensions};
 use serde::de::DeserializeOwned;
 
 use super::Error;
+use thalweg_sim::params::join_with_suggestion;
 
 /// Maximum length of a text file, in bytes; a thousand times the size of usual scenes, presets, sidecars and settings.
 const LONGEST_TEXT: u64 = 4 << 20;
@@ -97,18 +99,71 @@ pub(super) fn find_in_any_case(path: &Path) -> Option<PathBuf> {
     entries.filter(|entry| entry.file_name().eq_ignore_ascii_case(name)).map(|entry| entry.path()).min()
 }
 
+/// Parses hand-written RON, in which `Some` is implicit. `before` is the number of lines of the file in front of the text.
+///
+/// # Errors
+/// The line, the problem and, for a misspelt name, the closest match.
+pub fn parse<T: DeserializeOwned>(text: &str, before: usize) -> Result<T, String> {
+    let options = ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME);
+    options.from_str(text).map_err(|error| problem(&error, before))
+}
+
+/// Describes an error in RON without the names of Rust types.
+fn problem(error: &SpannedError, before: usize) -> String {
+    let wrong = match &error.code {
+        ron::Error::NoSuchStructField { expected, found, .. } => {
+            format!("unknown field `{found}`, the fields are {}", join_with_suggestion(expected, found))
+        }
+        ron::Error::NoSuchEnumVariant { expected, found, .. } => {
+            format!("unknown name `{found}`, the names are {}", join_with_suggestion(expected, found))
+        }
+        ron::Error::MissingStructField { field, .. } => format!("the field `{field}` is missing"),
+        ron::Error::DuplicateStructField { field, .. } => format!("the field `{field}` occurs twice"),
+        other => other.to_string(),
+    };
+    format!("line {}: {wrong}", before + error.span.start.line)
+}
+
 /// Parses a value from RON. `what` names the expected content for the error, `right` is the remedy.
 ///
 /// # Errors
 /// The text does not parse as such a value.
 pub fn ron<T: DeserializeOwned>(path: &Path, text: &str, what: &str, right: &str) -> Result<T, Error> {
-    ron::from_str(text).map_err(|error| Error::input(path, format!("does not contain {what} ({error})"), right))
+    parse(text, 0).map_err(|wrong| Error::input(path, format!("does not contain {what} ({wrong})"), right))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn errors_in_ron_name_line_and_closest_match() {
+        #[derive(serde::Deserialize, Debug)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only parsed")]
+        struct Plan {
+            ticks: Option<u32>,
+            law: Law,
+        }
+        #[derive(serde::Deserialize, Debug)]
+        enum Law {
+            Streams,
+        }
+        for (text, said) in [
+            (
+                "(\n  tics: 3,\n  law: Streams,\n)",
+                "line 12: unknown field `tics`, the fields are ticks, law (closest match: ticks)",
+            ),
+            ("(\n\n  law: Stream)", "line 13: unknown name `Stream`, the names are Streams (closest match: Streams)"),
+            ("(ticks: 3)", "line 11: the field `law` is missing"),
+            ("(\nlaw: Streams,\nlaw: Streams)", "line 13: the field `law` occurs twice"),
+        ] {
+            assert_eq!(parse::<Plan>(text, 10).expect_err(said), said);
+        }
+        assert!(parse::<Plan>("(ticks: 3, law: Streams)", 0).is_ok_and(|plan| plan.ticks == Some(3)));
+    }
+
+    #[cfg(unix)]
     #[test]
     fn pipes_and_devices_are_rejected_without_blocking() {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -24,9 +24,8 @@ use std::{
     sync::LazyLock,
 };
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag};
-use ron::extensions::Extensions;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
+use serde::{Deserialize, Serialize};
 
 use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
@@ -63,6 +62,9 @@ const HINT: &str = "Hint:";
 /// Delimiter line of the front matter.
 const RULE: &str = "---";
 
+/// Names of the tasks.
+const TASKS: [&str; 6] = ["Choose", "Estimate", "Draw", "Run", "Measure", "Reveal"];
+
 const RIGHT: &str = "use a built-in lesson as a template";
 
 /// `true` if this is the path of a lesson.
@@ -94,6 +96,10 @@ pub fn read(named: impl AsRef<Path>) -> Result<Lesson, Error> {
 /// # Errors
 /// There is no such lesson or file.
 pub fn text(named: &Path) -> Result<String, Error> {
+    let is_built_in = BUILT_IN.iter().any(|(name, _)| Path::new(name) == named);
+    if !is_lesson(named) && !is_built_in && named.exists() {
+        return Err(Error::input(named, "not a lesson", "lessons are Markdown files (.md): see docs/lessons.md"));
+    }
     let path = path(named);
     match path.strip_prefix(FOLDER) {
         Ok(file) => {
@@ -111,6 +117,36 @@ pub fn text(named: &Path) -> Result<String, Error> {
 pub fn copy(named: &Path, to: &Path) -> Result<(), Error> {
     let text = text(named)?;
     output::replace(to, |file| output::write(file, text))
+}
+
+/// Writes a copy of a lesson to a new file. Returns `false` if the file exists.
+///
+/// # Errors
+/// There is no such lesson, or the copy cannot be written.
+pub fn copy_new(named: &Path, to: &Path) -> Result<bool, Error> {
+    output::write_new(to, text(named)?)
+}
+
+/// Returns the line and the path of each picture of a lesson that cannot be read. Paths are relative to the lesson file.
+///
+/// # Errors
+/// There is no such lesson.
+pub fn missing_pictures(named: &Path) -> Result<Vec<(usize, String)>, Error> {
+    let (path, text) = (path(named), text(named)?);
+    let mut missing = Vec::new();
+    for (event, range) in Parser::new(&text).into_offset_iter() {
+        if let Event::Start(Tag::Image { dest_url, .. }) = event
+            && input::open(&path.with_file_name(&*dest_url)).is_err()
+        {
+            missing.push((line_of(&text, range.start), dest_url.to_string()));
+        }
+    }
+    Ok(missing)
+}
+
+/// Returns the number of the line at a byte of a text, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
 }
 
 /// Formats the teacher's page as Markdown: correct answers, accepted ranges of measurements and the teacher's section of the file.
@@ -171,7 +207,12 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
     let parts =
         text.trim_start_matches('\u{feff}').trim_start().strip_prefix(RULE).and_then(|rest| rest.split_once("\n---\n"));
     let (head, body) = parts.ok_or_else(|| bad("the front matter between two \"---\" lines is missing".to_owned()))?;
-    let head: FrontMatter = ron(head).map_err(|error| bad(format!("invalid front matter ({error})")))?;
+    // Lines in front of the head, which begins within a line, and of the body.
+    let body_start = text.len() - body.len();
+    let [before_head, before] = [body_start - RULE.len() - 2 - head.len(), body_start].map(|at| line_of(&text, at) - 1);
+    let head: FrontMatter =
+        input::parse(head, before_head).map_err(|wrong| bad(format!("invalid front matter ({wrong})")))?;
+    check_blocks(body, before).map_err(bad)?;
     let (mut steps, mut teacher) = (vec![LessonStep { title: head.title.clone(), ..LessonStep::default() }], None);
     let fold = |step: &mut LessonStep, block: StepBlock<'_>| -> Result<(), Error> {
         let paragraph = |text: &mut String, more: &str| {
@@ -181,12 +222,12 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
             text.push_str(&bind_digit_groups(more.trim()));
         };
         match block {
-            StepBlock::Ask(ask) if step.task.is_none() => {
-                let task = ron(&ask);
+            StepBlock::Ask(ask, line) if step.task.is_none() => {
+                let task = input::parse(&ask, before + line);
                 step.task =
-                    Some(task.map_err(|error| bad(format!("invalid task in step \"{}\" ({error})", step.title)))?);
+                    Some(task.map_err(|wrong| bad(format!("invalid task in step \"{}\" ({wrong})", step.title)))?);
             }
-            StepBlock::Ask(_) => return Err(bad(format!("step \"{}\" has two tasks", step.title))),
+            StepBlock::Ask(..) => return Err(bad(format!("step \"{}\" has two tasks", step.title))),
             StepBlock::Hint(hint) => step.hints.push(bind_digit_groups(&hint)),
             StepBlock::Text(text) if step.task.is_none() => paragraph(&mut step.text, text),
             StepBlock::Text(text) => paragraph(&mut step.after, text),
@@ -197,6 +238,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
         if let Some(title) = heading {
             if title == TEACHER {
                 teacher = Some(LessonStep::default());
+            } else if teacher.is_some() {
+                let wrong = format!("step \"{title}\" is never shown, because it follows \"{TEACHER}\"");
+                return Err(Error::input(path, wrong, "move it in front of that heading"));
             } else {
                 steps.push(LessonStep { title, ..LessonStep::default() });
             }
@@ -222,16 +266,78 @@ fn bind_digit_groups(text: &str) -> String {
     text.char_indices().map(tied).collect()
 }
 
-/// Parses RON with implicit `Some`.
-pub(crate) fn ron<T: DeserializeOwned>(text: &str) -> ron::error::SpannedResult<T> {
-    ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME).from_str(text)
+/// Checks for tasks and for a teacher's page that would be taken for text. `before` is the number of lines in front of the body.
+fn check_blocks(body: &str, before: usize) -> Result<(), String> {
+    let (mut depth, mut code, mut heading) = (0, None, None);
+    for (event, range) in Parser::new(body).into_offset_iter() {
+        let line = before + line_of(body, range.start);
+        match event {
+            Event::Start(tag) => {
+                depth += 1;
+                match tag {
+                    Tag::CodeBlock(kind) => {
+                        let language = if let CodeBlockKind::Fenced(language) = kind {
+                            language.to_string()
+                        } else {
+                            String::new()
+                        };
+                        code = Some((line, depth, language, String::new()));
+                    }
+                    Tag::Heading { level, .. } => heading = Some((line, level, String::new())),
+                    _ => {}
+                }
+            }
+            Event::Text(text) => {
+                code.iter_mut().for_each(|(.., held)| held.push_str(&text));
+                heading.iter_mut().for_each(|(.., held)| held.push_str(&text));
+            }
+            Event::End(end) => {
+                depth -= 1;
+                match end {
+                    TagEnd::CodeBlock => code.take().map_or(Ok(()), check_code)?,
+                    TagEnd::Heading(_) => heading.take().map_or(Ok(()), check_heading)?,
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks a code block: its line, depth, language and text. A task outside a block of the language `ask` would not be asked.
+fn check_code((line, depth, language, text): (usize, usize, String, String)) -> Result<(), String> {
+    let name = text.trim_start().split('(').next().unwrap_or_default();
+    // In a block with an unknown language, a misspelt task is one too.
+    let is_call = !name.is_empty() && name.chars().all(char::is_alphabetic) && text.trim_end().ends_with(')');
+    let is_task = TASKS.contains(&name) || is_call && !["", "ask", "text"].contains(&&*language);
+    match &*language {
+        "ask" if depth == 1 => Ok(()),
+        "ask" => {
+            Err(format!("line {line}: a task inside a list or a quotation is not asked; begin its block at the margin"))
+        }
+        _ if is_task => Err(format!(
+            "line {line}: a code block of the language \"{language}\" holds a task; tasks need the language \"ask\""
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a heading: its line, level and text. A misspelt heading would show the teacher's page to students.
+fn check_heading((line, level, text): (usize, HeadingLevel, String)) -> Result<(), String> {
+    let plain = text.to_lowercase();
+    let is_teachers = plain.trim_end_matches([':', '.', 's']) == TEACHER.to_lowercase();
+    if is_teachers && (level != HeadingLevel::H2 || text != TEACHER) {
+        return Err(format!("line {line}: the heading of the teacher's page must be \"## {TEACHER}\""));
+    }
+    Ok(())
 }
 
 /// Part of a step.
 enum StepBlock<'a> {
     Text(&'a str),
-    /// Task in RON.
-    Ask(String),
+    /// Task in RON, and the line of the body at which its block begins.
+    Ask(String, usize),
     Hint(String),
 }
 
@@ -239,6 +345,7 @@ enum StepBlock<'a> {
 fn blocks(body: &str) -> Vec<(Option<String>, Option<StepBlock<'_>>)> {
     let (mut blocks, mut depth) = (Vec::new(), 0);
     for (event, range) in Parser::new(body).into_offset_iter() {
+        let line = line_of(body, range.start);
         let source = &body[range];
         match event {
             Event::Start(tag) => {
@@ -251,7 +358,7 @@ fn blocks(body: &str) -> Vec<(Option<String>, Option<StepBlock<'_>>)> {
                         (Some(source.trim().trim_matches('#').trim().to_owned()), None)
                     }
                     Tag::CodeBlock(CodeBlockKind::Fenced(info)) if &*info == "ask" => {
-                        (None, Some(StepBlock::Ask(String::new())))
+                        (None, Some(StepBlock::Ask(String::new(), line)))
                     }
                     Tag::BlockQuote(_) => {
                         let lines = source.lines().map(|line| line.trim_start().trim_start_matches('>').trim_start());
@@ -267,7 +374,7 @@ fn blocks(body: &str) -> Vec<(Option<String>, Option<StepBlock<'_>>)> {
             Event::End(_) => depth -= 1,
             // Lines of a code block.
             Event::Text(line) if depth == 1 => {
-                if let Some((None, Some(StepBlock::Ask(ask)))) = blocks.last_mut() {
+                if let Some((None, Some(StepBlock::Ask(ask, _)))) = blocks.last_mut() {
                     ask.push_str(&line);
                 }
             }
@@ -401,16 +508,31 @@ mod tests {
             ("level:", "levels:", "invalid front matter"),
             ("Run(ticks: 2)", "Fly(ticks: 2)", "invalid task in step \"Run\""),
             ("```text\nE", "```ask\nE", "step \"Run\" has two tasks"),
+            ("minutes: 5", "minute: 5", "line 2: unknown field `minute`"),
+            ("Run(ticks: 2)", "Run(tick: 2)", "line 27: unknown field `tick`"),
+            ("```ask\nRun(", "```aks\nRun(", "line 26: a code block of the language \"aks\" holds a task"),
+            ("```ask\nRun(", "```\nRun(", "line 26: a code block of the language \"\" holds a task"),
+            ("```ask\nRun(ticks: 2)\n```", "* a\n\n  ```ask\n  Run(ticks: 2)\n  ```", "a task inside a list"),
+            ("For the teacher", "For the Teachers", "the heading of the teacher's page must be"),
+            ("Answers.\n", "Answers.\n\n## Last\n\nText.\n", "step \"Last\" is never shown"),
             ("right: 0", "right: 7", "step \"Predict\": the correct answer has index 7"),
         ] {
             let error = parsed(&TEXT.replace(change, by)).expect_err(said);
-            assert!(error.starts_with("heaps.md: ") && error.contains(said) && error.ends_with(RIGHT), "{error}");
+            assert!(error.starts_with("heaps.md: ") && error.contains(said), "{error}");
         }
         // An incompletely written file.
         for end in ["## Last\n\n```ask", "## Last\n\n```ask\nRun(ticks: 3)"] {
             let cut = format!("{TEXT}{end}").replace("## For the teacher\n\nAnswers.\n", "");
             assert_eq!(parsed(&cut).is_ok(), end.ends_with(')'), "{cut}");
         }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let scene = folder.path().join("fair.ron");
+        std::fs::write(&scene, "()").expect("it is writable");
+        let error = read(&scene).expect_err("it is a scene").to_string();
+        assert!(error.contains("fair.ron: not a lesson; lessons are Markdown files"), "{error}");
+        let path = folder.path().join("pictures.md");
+        std::fs::write(&path, TEXT.replace("Hello.", "![a](fair.ron) ![b](none.png)")).expect("it is writable");
+        assert_eq!(missing_pictures(&path), Ok(vec![(5, "none.png".to_owned())]));
         let missing = open("droplets-carv").err().expect("there is none").to_string();
         assert!(missing.contains("no such lesson") && missing.contains("closest match: droplets-carve"), "{missing}");
         assert!(open("no/such.md").is_err_and(|error| error.to_string().contains("file not found")));
@@ -425,6 +547,11 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&to).expect("it was written"), text);
         }
         assert!(copy(Path::new("no-such"), &to).is_err());
+        // A new copy does not replace a file.
+        std::fs::write(&to, "mine").expect("it is writable");
+        assert_eq!(copy_new(Path::new("the-wadi"), &to), Ok(false));
+        assert_eq!(std::fs::read_to_string(&to).expect("it is there"), "mine");
+        assert_eq!(copy_new(Path::new("the-wadi"), &folder.path().join("new.md")), Ok(true));
         let page = teachers_page(&read("talus-and-slumping").unwrap_or_else(|error| panic!("{error}")));
         assert!(page.contains(": About 33°\n") && page.contains(" m\n") && page.contains("misconceptions"), "{page}");
     }
@@ -450,7 +577,7 @@ mod tests {
         let again = LessonProgress::load(&file).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.attempt(lesson.clone()).answers, attempt.answers);
         let mut changed = lesson.clone();
-        changed.steps[1].task = ron("Choose(key: \"a\", options: [\"x\"], right: 0)").ok();
+        changed.steps[1].task = input::parse("Choose(key: \"a\", options: [\"x\"], right: 0)", 0).ok();
         assert!(again.attempt(changed.clone()).answers.is_empty(), "there is no such option any more");
         progress.record_answers(&again.attempt(changed));
         assert_eq!(progress.forget(&path), attempt.answers, "what does not fit now may fit another time");

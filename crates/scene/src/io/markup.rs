@@ -50,9 +50,13 @@ pub fn markup(text: &str) -> String {
     page
 }
 
-/// Converts an equation to display-style MathML.
+/// Converts an equation to display-style MathML. Equations on one line become one element each, so that the line can wrap.
 fn mathml(text: &str) -> String {
-    format!("<math displaystyle=\"true\">{}</math>", part(&Formula::parse(text)))
+    let parts = if let Formula::Row(parts) = Formula::parse(text) { parts } else { vec![Formula::parse(text)] };
+    let equations = parts.split(|part| *part == Formula::Gap).filter(|equation| !equation.is_empty());
+    let element =
+        |equation: &[Formula]| format!("<math displaystyle=\"true\">{}</math>", part(&Formula::Row(equation.to_vec())));
+    equations.map(element).collect::<Vec<_>>().join(" ")
 }
 
 fn part(formula: &Formula) -> String {
@@ -103,5 +107,7 @@ mod tests {
         assert!(made.contains("<msub><mi>K</mi><mtext>c</mtext></msub><mo>&lt;</mo><mn>2</mn>"), "{made}");
         assert_eq!(made.matches("<math ").count(), 3, "{made}");
         assert!(made.contains("One <code>a</code> in a line.") && made.contains("ls"), "{made}");
+        let two = markup("`a = b      c = d`");
+        assert!(two.matches("<math ").count() == 2 && two.contains("</math> <math "), "{two}");
     }
 }

@@ -22,6 +22,8 @@ use super::{Error, input};
 use thalweg_sim::core::grid::Grid;
 
 const PREFIX: &str = ".thalweg-";
+/// Size of the buffer of a file, in bytes.
+const BUFFER: usize = 1 << 18;
 /// Lock file of a hidden folder, held while the folder is in use.
 const LOCK: &str = "thalweg.lock";
 
@@ -88,6 +90,17 @@ impl OutputSet {
         &self.folder
     }
 
+    /// Creates the file `name`, which is written in parts.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    pub fn create(&self, name: impl AsRef<OsStr>) -> Result<OutputFile, Error> {
+        let target = self.folder.join(name.as_ref());
+        let file =
+            File::create(self.staging.join(name.as_ref())).map_err(|error| Error::unwritable(&target, &error))?;
+        Ok(OutputFile { file: BufWriter::with_capacity(BUFFER, file), target })
+    }
+
     fn names(&self) -> Result<Vec<OsString>, Error> {
         let listed = fs::read_dir(&self.staging)
             .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>());
@@ -129,6 +142,9 @@ impl OutputSet {
                     let right = "rename it or choose another name";
                     return Err(Error::output(target, "a folder with this name exists", right));
                 }
+                Ok(found) if !found.is_file() => {
+                    return Err(Error::output(target, "this is a pipe or a device", "choose a regular file"));
+                }
                 Ok(found) if found.permissions().readonly() => {
                     return Err(Error::output(
                         target,
@@ -163,6 +179,31 @@ impl OutputSet {
         }
         flush(&self.folder)?;
         Ok(targets)
+    }
+}
+
+/// File of an [`OutputSet`] that is written in parts.
+#[derive(Debug)]
+pub struct OutputFile {
+    file: BufWriter<File>,
+    target: PathBuf,
+}
+
+impl OutputFile {
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
+        self.file.write_all(bytes.as_ref()).map_err(|error| Error::unwritable(&self.target, &error))
+    }
+
+    /// Flushes the file to disk.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn end(self) -> Result<(), Error> {
+        flushed(self.file).map_err(|error| Error::unwritable(&self.target, &error))
     }
 }
 
@@ -227,13 +268,13 @@ fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Flushes the directory entries of a folder to disk.
-fn flush(folder: &Path) -> Result<(), Error> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+/// Flushes a file or the entries of a folder to disk.
+pub(super) fn flush(path: &Path) -> Result<(), Error> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     // Some file systems do not support this, and some operating systems do not need it.
     let cannot = |error: &io::Error| matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
-    match File::open(folder).and_then(|folder| folder.sync_all()) {
-        Err(error) if cfg!(unix) && !cannot(&error) => Err(Error::unwritable(folder, &error)),
+    match File::open(path).and_then(|opened| opened.sync_all()) {
+        Err(error) if cfg!(unix) && !cannot(&error) => Err(Error::unwritable(path, &error)),
         _ => Ok(()),
     }
 }
@@ -275,7 +316,7 @@ pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<bool, Error> {
     }
 }
 
-/// Creates a file, lets `fill` write to it, and flushes it to disk.
+/// Creates a file, lets `fill` write to it, and flushes it to disk. A file that cannot be completed is removed.
 ///
 /// # Errors
 /// `fill` fails, or the file cannot be written.
@@ -283,13 +324,26 @@ pub(super) fn create<E: From<io::Error> + Display>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), Error> {
-    let create = || -> Result<(), E> {
-        let mut file = BufWriter::with_capacity(1 << 18, File::create(path)?);
-        fill(&mut file)?;
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(file.sync_all()?)
+    let file = File::create(path).map_err(|error| Error::unwritable(path, &error))?;
+    let mut file = BufWriter::with_capacity(BUFFER, file);
+    let filled = match fill(&mut file) {
+        Ok(()) => flushed(file).map_err(|error| Error::unwritable(path, &error)),
+        Err(error) => {
+            // Not flushed: the file is removed.
+            drop(file.into_parts());
+            Err(Error::unwritable(path, &error))
+        }
     };
-    create().map_err(|error| Error::unwritable(path, &error))
+    filled.inspect_err(|_| {
+        // A device stays.
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+            drop(fs::remove_file(path));
+        }
+    })
+}
+
+fn flushed(file: BufWriter<File>) -> io::Result<()> {
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// Writes a file with these bytes.
@@ -445,6 +499,31 @@ mod tests {
             assert!(told.contains("disk") && told.contains("writing failed") && !told.contains('\n'), "{told}");
             assert!(names(around.path()).is_empty(), "{moment}: {:?}", names(around.path()));
         }
+    }
+
+    #[test]
+    fn file_in_parts_is_published_with_the_set() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let output = OutputSet::new(around.path()).expect("it is writable");
+        let mut file = output.create("log.csv").expect("it is writable");
+        for row in ["a,b\n", "1,2\n"] {
+            file.append(row).expect("it is writable");
+        }
+        file.end().expect("it is writable");
+        assert!(names(around.path()).iter().all(|name| name != "log.csv"));
+        output.publish(None).expect("it is writable");
+        assert_eq!(fs::read_to_string(around.path().join("log.csv")).expect("it is there"), "a,b\n1,2\n");
+    }
+
+    #[test]
+    fn failed_file_is_removed() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let path = around.path().join("half.txt");
+        let failed = create(&path, |file| {
+            file.write_all(&[0; 2 * BUFFER])?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        });
+        assert!(failed.is_err() && names(around.path()).is_empty(), "{failed:?}");
     }
 
     #[test]

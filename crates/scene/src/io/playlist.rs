@@ -35,8 +35,9 @@ pub fn is_playlist_file(path: &Path) -> bool {
 pub fn read(path: &Path) -> Result<Playlist, Error> {
     let text = input::text(path)?;
     let right = "see docs/presenting.md";
+    let list = input::parse(&text, 0);
     let mut list: Playlist =
-        ron::from_str(&text).map_err(|error| Error::input(path, format!("not a valid playlist ({error})"), right))?;
+        list.map_err(|wrong| Error::input(path, format!("not a valid playlist ({wrong})"), right))?;
     list.check().map_err(|wrong| Error::input(path, wrong, right))?;
     for item in &mut list.scenes {
         let beside = path.with_file_name(&item.open);
@@ -106,6 +107,7 @@ pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
         }
         if item.ticks != (0, 0) {
             session.shown_from = item.ticks.0;
+            session.raise_totals(|path| item.set.contains_key(path));
         }
         if !item.sliders.is_empty() {
             session.sliders.clone_from(&item.sliders);
@@ -136,6 +138,7 @@ pub fn save(list: &Playlist, path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_sim::params::{Value, get};
 
     fn written(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
@@ -173,6 +176,25 @@ mod tests {
     }
 
     #[test]
+    fn scene_runs_to_its_last_tick() {
+        let item = |more: &str| -> Item {
+            input::parse(&format!("(open: \"round-hill\", ticks: (40, 400){more})"), 0)
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        let number =
+            |session: &Session, path: &str| match get(&session.groups(), path).expect("it is a parameter").value {
+                Value::Number(number) => number,
+                other => panic!("{other:?}"),
+            };
+        let total = |session: &Session| number(session, "droplets.total");
+        let session = &open(&item("")).expect("it opens")[0];
+        let run = 400.0 * number(session, "droplets.per_tick");
+        assert!(total(session) > run, "the terrain is finished after {} of {run} droplets", total(session));
+        // A total of its own stays.
+        assert_eq!(total(&open(&item(", set: {\"droplets.total\": \"5000\"}")).expect("it opens")[0]), 5000.0);
+    }
+
+    #[test]
     fn unknown_references_in_playlist_are_reported() {
         for (scenes, said) in [
             ("(open: \"round-hil\")", "closest match: round-hill"),
@@ -181,7 +203,16 @@ mod tests {
             ("(open: \"wadi\", set: {\"droplets.nothing\": \"1\"})", "droplets.nothing"),
             ("(open: \"wadi\", set: {\"terrain.relief\": \"-9\"})", "terrain.relief"),
             ("(open: \"wadi\", sliders: [\"droplets\"])", "unknown slider parameter \"droplets\""),
-            ("(open: \"wadi\", colour: 3)", "colour"),
+            ("(open: \"wadi\", colour: 3)", "line 1: unknown field `colour`"),
+            (
+                "(open: \"wadi\",\n titel: \"a\")",
+                "line 2: unknown field `titel`, the fields are open, title, about, notes, set, ticks, \
+             sliders, camera, captions, seconds (closest match: title)",
+            ),
+            (
+                "(open: \"wadi\",\n\n camera: [(tick: 0, round: 0, above: 20, then: Smoth)])",
+                "line 3: unknown name `Smoth`",
+            ),
         ] {
             let (_folder, path) = written(&format!("(title: \"a\", scenes: [{scenes}])"));
             let error = read(&path).expect_err("it is wrong");

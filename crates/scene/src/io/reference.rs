@@ -30,7 +30,9 @@ main{padding:1em 2.5em;max-width:60em}h2{border-bottom:2px solid #60b084;padding
 input{width:100%;box-sizing:border-box;font:inherit;padding:.3em .5em}table{border-collapse:collapse;width:100%;font-size:.9em}\
 td,th{text-align:left;vertical-align:top;padding:.35em .6em;border-bottom:1px solid #ddd}th{color:#555}\
 code,pre{background:#f3f4f3;font-size:.93em}pre{padding:.6em .8em;overflow:auto}.of{color:#60676c;font-size:.9em}\
-math{font-size:1.15em}.equation{padding:.3em .8em;background:#f3f4f3;overflow:auto}\
+math{font-size:1.15em;margin-right:1.4em}.equation{padding:.3em .8em;background:#f3f4f3;overflow:auto}\
+@media print{body{display:block;font-size:10pt}nav,label{display:none}main{padding:0;max-width:none}\
+.equation,pre{overflow:visible;white-space:pre-wrap}math{font-size:1em}tr,.equation{break-inside:avoid}h2,h3{break-after:avoid}}\
 @media(max-width:50em){body{display:block}nav{position:static;height:auto}}";
 
 /// Hides the rows that do not match the search.
@@ -136,17 +138,37 @@ fn process(info: &Info) -> String {
     text
 }
 
-/// Extracts the module documentation of a source file as Markdown without intra-doc links.
+/// Extracts the module documentation of a source file as Markdown without names of code.
 fn module_docs(file: &str) -> String {
     let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
     let text = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
     let (mut plain, mut rest) = (String::new(), &*text);
-    while let Some((before, link)) = rest.split_once("[`") {
-        let Some((name, after)) = link.split_once("`]") else { break };
-        let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
-        let name = name.trim_start_matches("crate::").trim_start_matches("super::");
-        plain += &format!("{before}`{name}`");
-        rest = target.map_or(after, |(_, after)| after);
+    while let Some(at) = rest.find('`') {
+        let (before, code) = (&rest[..at], &rest[at + 1..]);
+        let Some((name, after)) = code.split_once('`') else { break };
+        let is_link = before.ends_with('[') && after.starts_with(']');
+        if !is_link && !name.ends_with(".rs") {
+            plain += &rest[..at + 1 + name.len() + 1];
+            rest = after;
+            continue;
+        }
+        plain += if is_link { &before[..before.len() - 1] } else { before };
+        rest = if is_link { &after[1..] } else { after };
+        if let Some((_, after)) = rest.strip_prefix('(').filter(|_| is_link).and_then(|target| target.split_once(')')) {
+            rest = after;
+        }
+        let opened = ["(", "(see ", "(see\n"].into_iter().find_map(|start| plain.strip_suffix(start).map(str::len));
+        let over = plain.strip_suffix(" over ").and_then(|phrase| phrase.rfind(','));
+        match (opened, rest.strip_prefix(')'), over) {
+            // A reference in parentheses.
+            (Some(end), Some(after), _) => {
+                plain.truncate(plain[..end].trim_end().len());
+                rest = after;
+            }
+            // The type of the numbers.
+            (_, _, Some(end)) => plain.truncate(end),
+            _ => plain += &name.trim_end_matches(".rs").rsplit("::").next().unwrap_or_default().replace('_', " "),
+        }
     }
     plain + rest
 }
@@ -237,7 +259,9 @@ mod tests {
             assert!(page.contains(&format!("<section id=\"{}\"", info.key)), "{}", info.key);
             let stated: String = info.reference.equations.iter().map(|head| module_docs(head)).collect();
             assert!(stated.contains("```text") || info.key == "thermal", "{} states no equation", info.key);
-            assert!(!stated.contains("[`") && !stated.contains("//!"), "{stated}");
+            for code in ["[`", "//!", "::", ".rs`"] {
+                assert!(!stated.contains(code), "{code} in {stated}");
+            }
         }
         let mut all: Vec<Parameter> =
             Session::placeholder("", 1, Origin::default()).groups().into_iter().flat_map(collect_parameters).collect();
@@ -251,6 +275,20 @@ mod tests {
         }
         assert!(page.matches("<math ").count() > 20 && page.contains("<msup><mi>A</mi><mi>m</mi></msup>"));
         assert_eq!(page.matches("thalweg learn ").count(), built_in().len());
+    }
+
+    #[test]
+    fn module_documentation_has_no_names_of_code() {
+        for (text, plain) in [
+            ("//! Streams (`streams.rs`) and `A` (see [`crate::simd`]).", "Streams and `A`."),
+            (
+                "//! Steps, generic over [`Real`]: flow\n//! routing ([`drainage`](crate::drainage)); a",
+                "Steps: flow\nrouting; a",
+            ),
+            ("//! L = [`super::Params::step_length`] in cells\nfn main() {}", "L = step length in cells"),
+        ] {
+            assert_eq!(module_docs(text), plain);
+        }
     }
 
     #[test]

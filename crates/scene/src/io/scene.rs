@@ -22,7 +22,10 @@ use crate::model::{
     origin::{Heightmap, Options, Origin, Tile},
     session::{MAX_FAST_FORWARD, Session},
 };
-use thalweg_sim::core::terrain::{Layer, Pool, Source};
+use thalweg_sim::{
+    core::terrain::{Layer, Pool, Source},
+    params::join_with_suggestion,
+};
 
 macro_rules! built_in {
     ($($name:literal)*) => {
@@ -171,10 +174,10 @@ const FIELDS: [&str; 12] = [
 ];
 
 fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
-    let bad = |error: ron::error::SpannedError| Error::bad_scene(path, &error.to_string());
-    let mut scene: Scene = ron::from_str(text).map_err(bad)?;
+    let bad = |wrong: String| Error::bad_scene(path, &wrong);
+    let mut scene: Scene = input::parse(text, 0).map_err(bad)?;
     // The fields for layer files come from the layer table, which a derive cannot read.
-    let ron::Value::Map(fields) = ron::from_str(text).map_err(bad)? else { return Ok(scene) };
+    let ron::Value::Map(fields) = input::parse(text, 0).map_err(bad)? else { return Ok(scene) };
     for (field, value) in fields {
         let field: String = field.into_rust().unwrap_or_default();
         match Layer::imports().find(|(_, import)| import.field == field) {
@@ -183,7 +186,16 @@ fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
                 scene.maps.insert(layer, file);
             }
             None if FIELDS.contains(&&*field) => {}
-            None => return Err(Error::bad_scene(path, &format!("unknown field \"{field}\""))),
+            None => {
+                let is_field = |line: &str| {
+                    line.split_once(':').is_some_and(|(name, _)| name.trim_matches([' ', '(', '\t']) == field)
+                };
+                let line = text.lines().position(is_field).map_or(String::new(), |line| format!("line {}: ", line + 1));
+                let names: Vec<&str> =
+                    FIELDS.into_iter().chain(Layer::imports().map(|(_, import)| import.field)).collect();
+                let names = join_with_suggestion(&names, &field);
+                return Err(bad(format!("{line}unknown field `{field}`, the fields are {names}")));
+            }
         }
     }
     Ok(scene)

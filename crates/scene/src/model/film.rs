@@ -1,4 +1,4 @@
-//! Camera animation and captions of a video.
+//! Camera animation, captions, title card and fades of a video.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
     [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
 
-/// Camera keyframes and captions of a video.
+/// Camera keyframes, captions, title card and fades of a video.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -16,7 +16,55 @@ pub struct Script {
     /// Captions at the bottom of the frame.
     #[serde(default)]
     pub captions: Vec<Caption>,
+    /// Title card in front of the first frame.
+    #[serde(default)]
+    pub title: Option<TitleCard>,
+    /// Fades from and to black.
+    #[serde(default)]
+    pub fade: VideoFade,
 }
+
+/// Black frames with a title in front of a video.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TitleCard {
+    /// Title, in large letters.
+    pub text: String,
+    /// Second line, in small letters.
+    #[serde(default)]
+    pub about: String,
+    /// Duration, in seconds.
+    #[serde(default = "title_seconds")]
+    pub seconds: f64,
+}
+
+fn title_seconds() -> f64 {
+    3.0
+}
+
+/// Fades from black at the beginning and to black at the end of a video.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VideoFade {
+    /// Duration of the fade from black, in seconds.
+    #[serde(default)]
+    pub begin: f64,
+    /// Duration of the fade to black, in seconds.
+    #[serde(default)]
+    pub end: f64,
+}
+
+impl VideoFade {
+    /// Returns the brightness of frame `number` of `count`, from 0 for black to 1.
+    pub fn brightness(&self, number: u64, count: u64, fps: f64) -> f64 {
+        let share = |frames: u64, seconds: f64| if seconds > 0.0 { frames as f64 / (seconds * fps) } else { 1.0 };
+        let left = count.saturating_sub(number + 1);
+        share(number, self.begin).min(share(left, self.end)).min(1.0)
+    }
+}
+
+/// Maximum duration of a title card or a fade, in seconds.
+const MOST_SECONDS: f64 = 60.0;
 
 /// Camera keyframe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,7 +118,7 @@ pub enum Ease {
 pub struct Caption {
     /// First tick at which it is visible.
     pub from: f64,
-    /// First tick at which it is no longer visible.
+    /// Last tick at which it is visible.
     pub to: f64,
     /// Text of the caption.
     pub text: String,
@@ -121,7 +169,7 @@ impl CameraKeyframes {
     /// A message about the first invalid keyframe.
     pub fn of(keys: Vec<CameraKeyframe>) -> Result<Self, String> {
         if !keys.is_empty() {
-            Script { camera: keys.clone(), captions: Vec::new() }.check()?;
+            Script { camera: keys.clone(), ..Script::default() }.check()?;
         }
         Ok(Self(keys))
     }
@@ -133,7 +181,7 @@ impl CameraKeyframes {
 
     /// Returns the camera script, or `None` without keyframes.
     pub fn script(&self) -> Option<Script> {
-        (!self.0.is_empty()).then(|| Script { camera: self.0.clone(), captions: Vec::new() })
+        (!self.0.is_empty()).then(|| Script { camera: self.0.clone(), ..Script::default() })
     }
 
     /// Inserts a keyframe, or replaces the one at its tick but keeps its interpolation. Returns `false` if the list is full.
@@ -186,7 +234,7 @@ impl Script {
     pub fn orbiting(start: CameraKeyframe, degrees: f64, [from, to]: [f64; 2]) -> Self {
         let first = CameraKeyframe { tick: from, then: Ease::Even, ..start };
         let last = CameraKeyframe { tick: to, round: start.round + degrees, ..first };
-        Self { camera: vec![first, last], captions: Vec::new() }
+        Self { camera: vec![first, last], ..Self::default() }
     }
 
     /// Checks keyframes and captions.
@@ -221,12 +269,22 @@ impl Script {
         if let Some(caption) = self.captions.iter().find(|caption| caption.text.chars().any(char::is_control)) {
             return Err(format!("the caption {:?} contains a control character; use plain text", caption.text));
         }
-        match self
-            .captions
-            .iter()
-            .find(|caption| caption.to.partial_cmp(&caption.from) != Some(std::cmp::Ordering::Greater))
-        {
-            Some(caption) => Err(format!("the caption \"{}\" ends before it begins", caption.text)),
+        // Written so that NaN is rejected too.
+        let is_ordered = |caption: &Caption| caption.from <= caption.to;
+        if let Some(caption) = self.captions.iter().find(|caption| !is_ordered(caption)) {
+            return Err(format!("the caption \"{}\" ends before it begins", caption.text));
+        }
+        if let Some(TitleCard { text, about, seconds }) = &self.title {
+            if text.trim().is_empty() || [text, about].into_iter().any(|text| text.chars().any(char::is_control)) {
+                return Err("the title is empty or contains a control character; use a line of plain text".to_owned());
+            }
+            if !(0.0..=MOST_SECONDS).contains(seconds) {
+                return Err(format!("the title card lasts {seconds} seconds; use 0 to {MOST_SECONDS}"));
+            }
+        }
+        let VideoFade { begin, end } = self.fade;
+        match [begin, end].into_iter().find(|seconds| !(0.0..=MOST_SECONDS).contains(seconds)) {
+            Some(seconds) => Err(format!("a fade lasts {seconds} seconds; use 0 to {MOST_SECONDS}")),
             None => Ok(()),
         }
     }
@@ -255,9 +313,14 @@ impl Script {
 
     /// Returns the caption at a tick, if there is one.
     pub fn caption(&self, tick: f64) -> Option<&str> {
-        let seen = |caption: &&Caption| caption.from <= tick && tick < caption.to;
-        self.captions.iter().rev().find(seen).map(|caption| caption.text.as_str())
+        caption_at(&self.captions, tick)
     }
+}
+
+/// Returns the caption at a tick, if there is one: the last in the list, if several are visible.
+pub(super) fn caption_at(captions: &[Caption], tick: f64) -> Option<&str> {
+    let seen = |caption: &&Caption| (caption.from..=caption.to).contains(&tick);
+    captions.iter().rev().find(seen).map(|caption| caption.text.as_str())
 }
 
 #[cfg(test)]
@@ -276,7 +339,7 @@ mod tests {
             key(20.0, 50.0, Ease::Even),
             key(30.0, 60.0, Ease::Even),
         ];
-        let script = Script { camera, captions: Vec::new() };
+        let script = Script { camera, ..Script::default() };
         assert_eq!(script.check(), Ok(()));
         for (tick, round) in [
             (-5.0, 0.0),
@@ -294,7 +357,7 @@ mod tests {
         let turn = Script::orbiting(CameraKeyframe::still(28.0, 26.0, 1.0), 360.0, [0.0, 100.0]);
         assert!((turn.at(50.0).round - 208.0).abs() < 1e-9 && (turn.at(50.0).near - 1.0).abs() < 1e-9);
         let aside = CameraKeyframe { at: [0.0, 1.0], then: Ease::Even, ..key(0.0, 0.0, Ease::Even) };
-        let script = Script { camera: vec![aside, key(4.0, 0.0, Ease::Even)], captions: Vec::new() };
+        let script = Script { camera: vec![aside, key(4.0, 0.0, Ease::Even)], ..Script::default() };
         assert_eq!(script.at(1.0).at, [0.125, 0.875]);
     }
 
@@ -336,13 +399,17 @@ mod tests {
     fn captions_are_timed_and_invalid_scripts_rejected() {
         let caption = |from, to, text: &str| Caption { from, to, text: text.to_owned() };
         let captions = vec![caption(0.0, 10.0, "a"), caption(5.0, 8.0, "b")];
-        let script = Script { camera: vec![key(0.0, 0.0, Ease::Hold)], captions };
-        assert_eq!([4.0, 6.0, 9.0, 10.0].map(|tick| script.caption(tick)), [Some("a"), Some("b"), Some("a"), None]);
+        let script = Script { camera: vec![key(0.0, 0.0, Ease::Hold)], captions, ..Script::default() };
+        let shown = [4.0, 6.0, 9.0, 10.0, 11.0].map(|tick| script.caption(tick));
+        assert_eq!(shown, [Some("a"), Some("b"), Some("a"), Some("a"), None]);
+        // Of two captions that share a tick, the second one begins there.
+        let both = Script { captions: vec![caption(0.0, 5.0, "a"), caption(5.0, 9.0, "b")], ..script.clone() };
+        assert_eq!([5.0, 9.0].map(|tick| both.caption(tick)), [Some("b"), Some("b")]);
         let wrong = |script: Script| script.check().expect_err("it is wrong");
         assert!(wrong(Script::default()).contains("no keyframe"));
-        let twice = Script { camera: vec![key(3.0, 0.0, Ease::Even); 2], captions: Vec::new() };
+        let twice = Script { camera: vec![key(3.0, 0.0, Ease::Even); 2], ..Script::default() };
         assert!(wrong(twice).contains("in order"));
-        assert!(wrong(Script { captions: vec![caption(5.0, 5.0, "c")], ..script.clone() }).contains("ends before"));
+        assert!(wrong(Script { captions: vec![caption(5.0, 4.0, "c")], ..script.clone() }).contains("ends before"));
         assert!(wrong(Script { captions: vec![caption(0.0, 5.0, "c\u{7}")], ..script.clone() }).contains("control"));
         assert!(
             wrong(Script::orbiting(CameraKeyframe::still(0.0, 30.0, 1.0), f64::NAN, [0.0, 1.0])).contains("not finite")
@@ -352,8 +419,26 @@ mod tests {
                 .contains("a hundred turns")
         );
         let beside = CameraKeyframe { at: [0.5, 7.0], ..key(0.0, 0.0, Ease::Even) };
-        assert!(wrong(Script { camera: vec![beside], captions: Vec::new() }).contains("from -1 to 2"));
+        assert!(wrong(Script { camera: vec![beside], ..Script::default() }).contains("from -1 to 2"));
         let below = CameraKeyframe { above: -3.0, ..key(0.0, 0.0, Ease::Even) };
-        assert!(wrong(Script { camera: vec![below], captions: Vec::new() }).contains("-3 degrees"));
+        assert!(wrong(Script { camera: vec![below], ..Script::default() }).contains("-3 degrees"));
+        let card = |text: &str, seconds| Some(TitleCard { text: text.to_owned(), about: String::new(), seconds });
+        assert!(wrong(Script { title: card(" ", 3.0), ..script.clone() }).contains("the title is empty"));
+        assert!(wrong(Script { title: card("A", 61.0), ..script.clone() }).contains("61 seconds; use 0 to 60"));
+        assert!(
+            wrong(Script { fade: VideoFade { begin: -1.0, end: 0.0 }, ..script.clone() }).contains("a fade lasts -1")
+        );
+        assert_eq!(
+            Script { title: card("A", 2.0), fade: VideoFade { begin: 1.0, end: 1.0 }, ..script }.check(),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn video_fades_from_and_to_black() {
+        let fade = VideoFade { begin: 1.0, end: 0.5 };
+        let shown = [0, 1, 4, 50, 97, 98, 99].map(|number| fade.brightness(number, 100, 4.0));
+        assert_eq!(shown, [0.0, 0.25, 1.0, 1.0, 1.0, 0.5, 0.0]);
+        assert_eq!([0, 99].map(|number| VideoFade::default().brightness(number, 100, 30.0)), [1.0, 1.0]);
     }
 }

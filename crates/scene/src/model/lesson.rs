@@ -407,7 +407,7 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{lesson::ron, scene::open_first};
+    use crate::io::{input, scene::open_first};
 
     fn head() -> FrontMatter {
         ron::from_str(r#"(title: "T", about: "a", level: "l", minutes: 5, source: "s", scene: "round-hill")"#)
@@ -417,7 +417,7 @@ mod tests {
     pub(super) fn lesson(tasks: &[&str]) -> Lesson {
         let step = |(number, task): (usize, &&str)| LessonStep {
             title: format!("step {number}"),
-            task: Some(ron(task).unwrap_or_else(|error| panic!("{task}: {error}"))),
+            task: Some(input::parse(task, 0).unwrap_or_else(|error| panic!("{task}: {error}"))),
             ..LessonStep::default()
         };
         Lesson {
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn reading_tolerance_is_relative_or_based_on_bounds() {
         let task: Task =
-            ron(r#"Measure(key: "a", of: "slope.mean", expect: (0, 90), within: 0.1)"#).expect("it is one");
+            input::parse(r#"Measure(key: "a", of: "slope.mean", expect: (0, 90), within: 0.1)"#, 0).expect("it is one");
         assert!(
             task.is_within_tolerance(5.4, 5.0)
                 && !task.is_within_tolerance(9.4, 5.0)

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    film::{CameraKeyframe, Caption, Script},
+    film::{CameraKeyframe, Caption, Script, caption_at},
     lesson::Lesson,
     session::MAX_FAST_FORWARD,
 };
@@ -149,18 +149,18 @@ impl Item {
         // A video needs a camera keyframe; a playlist scene may do without.
         let camera =
             if self.camera.is_empty() { vec![CameraKeyframe::still(0.0, 30.0, 1.0)] } else { self.camera.clone() };
-        Script { camera, captions: self.captions.clone() }.check()
+        Script { camera, captions: self.captions.clone(), ..Script::default() }.check()
     }
 
     /// Returns the camera script, if there are keyframes.
     pub fn script(&self) -> Option<Script> {
-        (!self.camera.is_empty()).then(|| Script { camera: self.camera.clone(), captions: self.captions.clone() })
+        let script = || Script { camera: self.camera.clone(), captions: self.captions.clone(), ..Script::default() };
+        (!self.camera.is_empty()).then(script)
     }
 
     /// Returns the caption at a tick, if there is one.
     pub fn caption(&self, tick: f64) -> Option<&str> {
-        let seen = |caption: &&Caption| caption.from <= tick && tick < caption.to;
-        self.captions.iter().rev().find(seen).map(|caption| caption.text.as_str())
+        caption_at(&self.captions, tick)
     }
 }
 

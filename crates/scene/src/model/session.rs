@@ -397,6 +397,18 @@ impl Session {
         parameters.filter(|parameter| !of_terrain(parameter)).try_for_each(&mut set)
     }
 
+    /// Raises the numbers of particles at which the simulation counts as finished to their maximum, so that it does not pause there.
+    /// Keeps those for whose paths `is_fixed` returns `true`.
+    pub fn raise_totals(&mut self, is_fixed: impl Fn(&str) -> bool) {
+        let counted = self.simulation.slots.iter().filter(|slot| slot.particles().is_some());
+        let paths: Vec<String> = counted.map(|slot| format!("{}.total", slot.key())).collect();
+        for path in paths.iter().filter(|path| !is_fixed(path)) {
+            let most = params::get(&self.groups(), path).map(|total| total.knob.max.to_string());
+            // The maximum is a valid value.
+            let _ = most.and_then(|most| self.set(path, &most));
+        }
+    }
+
     /// Writes a valid value to a parameter of a group, if there is one with this name.
     pub fn write(&mut self, group: &str, name: &str, value: &Value) {
         let before = self.size();

@@ -146,7 +146,7 @@ fn profiles(heights: &[(&str, &Vec<f32>)]) -> Chart {
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222}\
 h1{font-size:1.6em;margin-bottom:.2em}h2{font-size:1.1em;margin:1.6em 0 .3em}code,pre{background:#f3f3f3}\
 .of{color:#666}.right::before{content:'✓ ';color:#007a55}.wrong::before{content:'✗ ';color:#b3400a}\
-.answer{background:#f6f8fa;border-left:3px solid #bbb;padding:.4em .8em;margin:.4em 0}svg{display:block;margin:.6em 0}\
+.answer{background:#f6f8fa;border-left:3px solid #bbb;padding:.4em .8em;margin:.4em 0}svg{display:block;margin:.6em 0}math{margin-right:1.4em}\
 @media print{h2{break-after:avoid}.answer,svg{break-inside:avoid}}";
 
 fn html_page(title: &str, blocks: &[ReportBlock]) -> String {
