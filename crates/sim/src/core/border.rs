@@ -56,6 +56,47 @@ impl Border {
         (0..8).filter_map(move |step| Some((step, neighbour(step)?)))
     }
 
+    /// Returns the outermost cells, in order. A side that is one cell long is no border, and a periodic map has none.
+    pub fn outermost(self) -> impl Iterator<Item = usize> {
+        let Self { width, height, edge } = self;
+        (0..height).filter(move |_| edge != Edge::Wrap).flat_map(move |y| {
+            let whole = height > 1 && (y == 0 || y + 1 == height);
+            let step = if whole { 1 } else { width.saturating_sub(1).max(1) };
+            let ends = if whole || width > 1 { y * width..(y + 1) * width } else { 0..0 };
+            ends.step_by(step)
+        })
+    }
+
+    /// Returns `true` if water leaves an open map in this outermost cell: the steepest way down leads beyond the border, where the ground
+    /// continues with the slope of the two cells within.
+    pub fn flows_out(&self, cell: usize, ground: impl Fn(usize) -> f32) -> bool {
+        let place = [cell % self.width, cell / self.width];
+        let size = [self.width, self.height];
+        let here = ground(cell);
+        let (mut inside, mut outside) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        for (number, step) in STEPS.into_iter().enumerate() {
+            if (0..2).any(|axis| step[axis] != 0 && size[axis] == 1) {
+                continue;
+            }
+            let fall = |to: usize| f64::from(here) - f64::from(ground(to));
+            let distance = DISTANCES[number & 1];
+            if let Some(other) = self.index(place, step) {
+                inside = inside.max(fall(other) / distance);
+                continue;
+            }
+            // The outermost cell next to the one beyond, and the cell behind that.
+            let [mut last, mut behind] = [place; 2];
+            for axis in 0..2 {
+                let beyond = place[axis] as isize + step[axis];
+                last[axis] = Edge::Open.nearest(beyond, size[axis]);
+                behind[axis] = (2 * last[axis] as isize - beyond) as usize;
+            }
+            let [last, behind] = [last, behind].map(|[x, y]| y * self.width + x);
+            outside = outside.max((2.0 * fall(last) - fall(behind)) / distance);
+        }
+        outside >= inside
+    }
+
     /// Returns the cells across the faces of a cell: left, right, above, below. On a periodic map one cell wide, it is the cell
     /// itself.
     #[inline]
@@ -79,6 +120,35 @@ mod tests {
             assert!(steps.iter().all(|&step| usize::from(step) & 1 == kind));
             assert!(steps.chunks(2).all(|pair| pair[0] ^ 4 == pair[1]));
         }
+    }
+
+    #[test]
+    fn outermost_cells_are_beside_borders() {
+        let outermost = |edge, width, height| Border { width, height, edge }.outermost().collect::<Vec<_>>();
+        assert_eq!(outermost(Edge::Open, 4, 3), [0, 1, 2, 3, 4, 7, 8, 9, 10, 11]);
+        assert_eq!(outermost(Edge::Wall, 3, 1), [0, 2]);
+        assert_eq!(outermost(Edge::Open, 1, 4), [0, 3]);
+        assert_eq!((outermost(Edge::Open, 1, 1), outermost(Edge::Wrap, 4, 3)), (vec![], vec![]));
+    }
+
+    #[test]
+    fn water_leaves_plane_on_downhill_sides() {
+        let border = Border { width: 9, height: 9, edge: Edge::Open };
+        for degrees in (0..360).step_by(15) {
+            let (down, right) = f64::from(degrees).to_radians().sin_cos();
+            let ground = |cell: usize| -(right * (cell % 9) as f64 + down * (cell / 9) as f64) as f32;
+            for cell in border.outermost().filter(|cell| ![0, 8].contains(&(cell % 9)) || ![0, 8].contains(&(cell / 9)))
+            {
+                let outward = [(cell % 9 == 0, -right), (cell % 9 == 8, right), (cell < 9, -down), (cell >= 72, down)];
+                let outward = outward.into_iter().find(|(beside, _)| *beside).map_or(0.0, |(_, fall)| fall);
+                // Flow along a side leaves from 22.5° on, halfway to a diagonal.
+                assert_eq!(border.flows_out(cell, ground), outward > 0.383, "{degrees}°, cell {cell}: {outward}");
+            }
+        }
+        // A crest does not drain outwards, and level ground does.
+        assert!(!border.flows_out(4, |cell| if cell < 9 { 5.0 } else { 1.0 }) && border.flows_out(4, |_| 5.0));
+        let line = Border { width: 9, height: 1, ..border };
+        assert_eq!([0, 8].map(|cell| line.flows_out(cell, |cell| cell as f32)), [true, false]);
     }
 
     #[test]

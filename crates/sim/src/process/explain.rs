@@ -3,7 +3,12 @@
 use bevy_reflect::structs::Struct;
 
 use super::{Mode, Process, Setup, masked::lerp};
-use crate::core::{analysis::steepest_fall, grid::Grid, terrain::Terrain};
+use crate::core::{
+    analysis::steepest_fall,
+    border::Border,
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
 
 /// Symbol of an equation with its value in the cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +58,15 @@ impl ExplainedCell<'_> {
     pub fn slope(&self) -> f32 {
         let [x, y] = self.place;
         steepest_fall(self.terrain, self.terrain.bedrock.index(x, y)) / self.terrain.cell_size
+    }
+
+    /// Returns `true` if it is an outlet of an open map.
+    pub fn is_outlet(&self) -> bool {
+        let (border, terrain) = (Border::of(self.terrain), self.terrain);
+        let cell = terrain.bedrock.index(self.place[0], self.place[1]);
+        terrain.edge == Edge::Open
+            && border.outermost().any(|outermost| outermost == cell)
+            && border.flows_out(cell, |cell| terrain.bedrock[cell] + terrain.sand[cell])
     }
 
     /// Returns the value of a parameter in this cell, scaled by the mask.

@@ -4,6 +4,8 @@
 //! that are not in the catalogue: see `examples/own_process.rs`.
 
 #[cfg(test)]
+mod borders;
+#[cfg(test)]
 mod conservation;
 #[cfg(test)]
 mod contract;

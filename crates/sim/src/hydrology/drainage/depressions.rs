@@ -9,7 +9,10 @@ use super::{
     receivers::{pad, row_of},
     step_from,
 };
-use crate::{core::border::Border, hydrology::flood::to_ordered_bits};
+use crate::{
+    core::{border::Border, terrain::Edge},
+    hydrology::flood::to_ordered_bits,
+};
 
 /// Marks cells beyond the border.
 const NOWHERE: u32 = u32::MAX;
@@ -20,12 +23,13 @@ const REMEMBERED: usize = 256;
 /// Rows per parallel chunk.
 const ROWS: usize = 16;
 
-/// Saddle between two depressions, or between a depression and drained ground. Lower ones come first.
+/// Saddle between two depressions, or between a depression and drained ground, which includes that beyond an open border. Lower ones
+/// come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Saddle {
     /// Ranks of its two cells, the higher one first: elevation as an ordered integer, then the tie-breaker.
     ranks: [(i32, u32); 2],
-    /// A cell of the first depression, and the step from there to the second.
+    /// A cell of the first depression, and the step from there to the second; [`NONE`] across the border.
     cell: u32,
     step: u8,
     depressions: [u32; 2],
@@ -145,6 +149,7 @@ impl Drainage {
     /// Joins depressions to drained ground over the lowest saddle first. Afterwards the trees of the outlets contain all cells.
     pub(super) fn join_depressions(&mut self, ground: &[f32]) {
         let mut passes = std::mem::take(&mut self.search.passes);
+        passes.extend(self.spill_points(ground));
         passes.par_sort_unstable();
         let around = SaddleIndex::new(&passes, self.levels.len());
         let sides: Vec<[u32; 2]> = passes.iter().map(|pass| pass.depressions).collect();
@@ -153,7 +158,11 @@ impl Drainage {
             let levels = sides[number as usize].map(|depression| self.levels[depression as usize]);
             let Some(joined) = levels.iter().position(|&level| level == f32::INFINITY) else { continue };
             let Saddle { cell, step, depressions, .. } = passes[number as usize];
-            let cells = [cell as usize, self.step(cell as usize, step)];
+            let cell = cell as usize;
+            let cells = [cell, if step == NONE { cell } else { self.step(cell, step) }];
+            if step == NONE {
+                self.outlets.push(cell as u32);
+            }
             self.levels[depressions[joined] as usize] =
                 cells.iter().fold(levels[1 - joined], |level, &cell| level.max(ground[cell]));
             self.reverse_flow_path(cells[joined], if joined == 0 { step } else { step ^ 4 });
@@ -162,14 +171,32 @@ impl Drainage {
             };
             heap.extend(around.of(depressions[joined]).filter(open).map(Reverse));
         }
+        self.outlets.sort_unstable();
+    }
+
+    /// Returns the saddles between depressions and the ground beyond an open border.
+    fn spill_points(&self, ground: &[f32]) -> Vec<Saddle> {
+        if self.border.edge != Edge::Open {
+            return Vec::new();
+        }
+        let in_depression = |&cell: &usize| self.depression[cell] != 0;
+        let spill = |cell: usize| Saddle {
+            ranks: [(to_ordered_bits(ground[cell]), 0), (i32::MIN, 0)],
+            cell: cell as u32,
+            step: NONE,
+            depressions: [self.depression[cell], 0],
+        };
+        self.border.outermost().filter(in_depression).map(spill).collect()
     }
 
     /// Reverses the flow path from a cell to the pit of its depression, so that the pit drains over this cell.
     fn reverse_flow_path(&mut self, mut cell: usize, mut step: u8) {
         loop {
             let old = std::mem::replace(&mut self.to[cell], step);
-            let receiver = self.step(cell, step);
-            self.from[receiver] |= 1 << (step ^ 4);
+            if step != NONE {
+                let receiver = self.step(cell, step);
+                self.from[receiver] |= 1 << (step ^ 4);
+            }
             if old == NONE {
                 return;
             }

@@ -12,8 +12,10 @@
 //! in Prim's spanning tree of the basin graph of Cordonnier, Bovy & Braun 2019 (Earth Surf. Dynam. 7, 549): the flow path from the
 //! saddle to the pit is reversed, and ground below the saddle is a lake. Thus every cell drains.
 //!
-//! Outlets are the border cells of an open map, the lowest border cell of a walled one, and the lowest cell of a periodic one. A
-//! side that is one cell long is no border: a map of one row is a line with two ends.
+//! Outlets of an open map are the border cells where water leaves: those from which the steepest way down leads beyond the border, where
+//! the ground continues with its slope, and those over which a depression spills. All other border cells drain to their neighbours, so
+//! that rivers that reach the border wear it down, as in the interior. A walled map has its outlet in the lowest border cell, and a
+//! periodic one in the lowest cell. A side that is one cell long is no border: a map of one row is a line with two ends.
 
 mod basins;
 mod depressions;
@@ -153,27 +155,19 @@ impl Drainage {
         false
     }
 
-    /// Finds the outlets only.
+    /// Finds the outlets only, without those over which depressions spill.
     pub fn find_outlets(&mut self, ground: &[f32]) {
-        let Border { width, height, edge } = self.border;
+        let border = self.border;
         self.outlets.clear();
         let lowest = |cells: &mut dyn Iterator<Item = usize>| {
             cells.min_by(|&a, &b| ground[a].total_cmp(&ground[b]).then(a.cmp(&b))).map(|cell| cell as u32)
         };
-        let mut on_border: Vec<usize> = Vec::new();
-        if edge != Edge::Wrap {
-            for y in 0..height {
-                let whole = height > 1 && (y == 0 || y + 1 == height);
-                if whole {
-                    on_border.extend(y * width..(y + 1) * width);
-                } else if width > 1 {
-                    on_border.extend([y * width, (y + 1) * width - 1]);
-                }
-            }
-        }
-        match edge {
-            Edge::Open if !on_border.is_empty() => self.outlets.extend(on_border.iter().map(|&cell| cell as u32)),
-            Edge::Wall if !on_border.is_empty() => self.outlets.extend(lowest(&mut on_border.into_iter())),
+        let mut on_border = border.outermost().peekable();
+        match border.edge {
+            Edge::Open if on_border.peek().is_some() => self
+                .outlets
+                .extend(on_border.filter(|&cell| border.flows_out(cell, |cell| ground[cell])).map(|cell| cell as u32)),
+            Edge::Wall if on_border.peek().is_some() => self.outlets.extend(lowest(&mut on_border)),
             _ => self.outlets.extend(lowest(&mut (0..ground.len()))),
         }
         let dry = self.outlets.len();

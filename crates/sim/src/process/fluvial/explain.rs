@@ -5,7 +5,7 @@ use super::{
     Fluvial,
     solve::{incision, power},
 };
-use crate::core::terrain::{Edge, Terrain};
+use crate::core::terrain::Terrain;
 
 /// Explains uplift and rivers in a cell. Returns `None` before the first tick.
 pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
@@ -25,14 +25,13 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     let map = terrain.uplift.as_ref().map_or(1.0, |map| cell.layer_value(map));
     let rises = 1e3 * f64::from(cell.param_value(setup, |params| params.uplift_rate) * map);
     let needed = rises * (1.0 + f64::from(deposition));
-    let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == size.0 || place[1] + 1 == size.1;
     let ground = cell.layer_value(&terrain.bedrock) + sand;
     // Otherwise the sediment from upstream matters too.
     let even = deposition == 0.0 || terrain.uplift.is_none() && terrain.rain.is_none() && terrain.mask.is_none();
     let outcome = if ground < params.sea() {
         "The cell is below sea level: rivers end here, and their sediment leaves the map."
-    } else if at_border && terrain.edge == Edge::Open {
-        "This is an edge cell with a fixed height: sediment that arrives here leaves the map."
+    } else if cell.is_outlet() {
+        "This is an outlet at the edge, with a fixed height: sediment that arrives here leaves the map."
     } else if slope == 0.0 {
         "No neighbour is lower: a lake fills this depression up to its spill point, and sediment is deposited."
     } else if !even {

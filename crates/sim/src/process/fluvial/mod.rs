@@ -11,8 +11,13 @@
 //! (`creep.rs`); and the change is applied to the layers: erosion takes sand first, then rock, and deposition adds sand (`layers.rs`).
 //! The cost is linear in the number of cells.
 //!
-//! Outlets keep their height: they neither rise nor erode nor aggrade, and the sediment that reaches them is booked as outflow.
-//! The rounding error of a tick, as heights have 24 bits, is carried over to the next.
+//! The scheme is stable for ticks of any length, but flow is routed only once for each, and uplift precedes erosion. A long tick is therefore
+//! divided into substeps (`substeps.rs`).
+//!
+//! Outlets are the base level and keep their height: they neither rise nor erode nor aggrade, and the sediment that reaches them is booked
+//! as outflow. On an open map they are the border cells where water leaves ([`drainage`](crate::hydrology::drainage)); all other border
+//! cells rise and erode like the interior, and hillslopes continue over the border. The rounding error of a tick, as heights have 24 bits,
+//! is carried over to the next.
 //!
 //! Rivers also end in the sea, which is all ground below sea level. The sea floor rises like land, and nothing else changes it: sediment
 //! that reaches the sea leaves the map. The layer `water` shows the sea and is cleared where the sea has receded.
@@ -26,13 +31,14 @@ mod layers;
 mod params;
 mod pieces;
 mod solve;
+mod substeps;
 #[cfg(test)]
 mod tests;
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 pub use self::params::{CRITICAL_SLOPE, DIFFUSIVITY, ERODIBILITY, Factors, Params, YEARS_PER_TICK};
-use self::{pieces::PieceBatches, solve::FluvialSolver};
+use self::{pieces::PieceBatches, solve::FluvialSolver, substeps::Substeps};
 use super::{
     AnySetup, Capabilities, Context, Footprint, Info, Mode, Process, Reference, Setup, StepProgress,
     explain::Explanation, stage::stages,
@@ -43,7 +49,7 @@ use crate::{
         grid::Grid,
         quantity::Quantity,
         rng::RandomStream,
-        terrain::{Layer, Terrain},
+        terrain::{Edge, Layer, Terrain},
     },
     hydrology::drainage::{Diagonal, Drainage},
     process::{
@@ -96,6 +102,11 @@ struct FluvialBuffers {
     params: Params,
     masked: Option<Arc<MaskedParams<Params>>>,
     powers: Vec<f64>,
+    /// Border cells that have risen, and their bedrock before, in metres.
+    risen_border: Vec<(u32, f32)>,
+    /// Substeps of the tick, and the index of the current one.
+    substeps: Substeps,
+    substep: usize,
     /// Next part of the current stage.
     part: usize,
     /// Outflow so far, in cubic metres.
@@ -142,6 +153,11 @@ impl<'a> FluvialCoefficients<'a> {
         Self { even: MaskedCoefficients::new(params, masked, of), width, masked: masked.is_some() }
     }
 
+    /// Returns the highest uplift rate, in metres per year.
+    fn fastest_uplift(&self) -> f64 {
+        self.even.unmasked_and_masked(3).map(f64::from).into_iter().fold(0.0, f64::max)
+    }
+
     #[inline(always)]
     fn at(&self, cell: usize) -> CellCoefficients {
         let (x, y) = if self.masked { (cell % self.width, cell / self.width) } else { (0, 0) };
@@ -173,6 +189,9 @@ impl Fluvial {
             params: Params::default(),
             masked: None,
             powers: Vec::new(),
+            risen_border: Vec::new(),
+            substeps: Substeps::default(),
+            substep: 0,
             part: 0,
             left: 0.0,
         })
@@ -220,14 +239,32 @@ impl Process for Fluvial {
         let index = stage;
         let stage = Stage::at(index);
         if stage == Stage::Rise {
-            work.params = setup.params.clone();
-            work.masked = setup.masked_params(terrain, work.params.mode).map(Arc::new);
+            if work.substep == 0 {
+                work.params = setup.params.clone();
+                work.masked = setup.masked_params(terrain, work.params.mode).map(Arc::new);
+                let numbers = FluvialCoefficients::new(&work.params, work.masked.as_deref(), terrain.width());
+                work.substeps = Substeps::of(&work.params, terrain, numbers.fastest_uplift());
+                work.params.years_per_tick = work.substeps.years as f32;
+            }
             work.powers = solve::powers(&work.params, area, work.ground.len());
             (work.part, work.left) = (0, 0.0);
         }
-        let FluvialBuffers { drainage, ground, change, pieces, params, masked, powers, part, left } = work;
+        let FluvialBuffers {
+            drainage,
+            ground,
+            change,
+            pieces,
+            params,
+            masked,
+            powers,
+            risen_border,
+            substeps,
+            substep,
+            part,
+            left,
+        } = work;
         let numbers = FluvialCoefficients::new(params, masked.as_deref(), terrain.width());
-        let time = f64::from(params.years_per_tick);
+        let time = substeps.years;
         match stage {
             Stage::Rise => {
                 let sea = params.sea();
@@ -237,6 +274,12 @@ impl Process for Fluvial {
                 // The sea floor rises too: only outlets on land are held.
                 let outlets = drainage.outlets().iter().copied();
                 let held: Vec<u32> = outlets.filter(|&outlet| ground[outlet as usize] >= sea).collect();
+                risen_border.clear();
+                if border.edge == Edge::Open {
+                    let rising =
+                        border.outermost().map(|cell| cell as u32).filter(|cell| held.binary_search(cell).is_err());
+                    risen_border.extend(rising.map(|cell| (cell, terrain.bedrock[cell as usize])));
+                }
                 let lift = |cell: usize| numbers.at(cell).uplift_rate * time;
                 let risen = layers::rise(terrain, &held, lift) * area;
                 row.inflow += risen;
@@ -255,12 +298,28 @@ impl Process for Fluvial {
                 let diagonal = match params.mode {
                     Mode::Corrected => {
                         let mut stream = RandomStream::new(context.seed, INFO.key, context.tick);
+                        for _ in 0..2 * *substep {
+                            stream.bits();
+                        }
                         Diagonal::Random(u64::from(stream.bits()) << 32 | u64::from(stream.bits()))
                     }
                     Mode::Published => Diagonal::Plain,
                 };
                 if !drainage.advance(ground, diagonal) {
                     return StepProgress::ContinueAt(index);
+                }
+                // Outlets that have formed since, such as those over which depressions spill, have not risen either.
+                for &(cell, rock) in &*risen_border {
+                    let outlet = cell as usize;
+                    if drainage.outlets().binary_search(&cell).is_ok()
+                        && terrain.bedrock[outlet] + terrain.sand[outlet] > params.sea()
+                    {
+                        let risen = (f64::from(terrain.bedrock[outlet]) - f64::from(rock)) * area;
+                        row.inflow -= risen;
+                        row.moved -= risen;
+                        terrain.bedrock[outlet] = rock;
+                        ground[outlet] = (rock + terrain.sand[outlet]).max(params.sea());
+                    }
                 }
                 pieces.begin(drainage.outlets());
             }
@@ -279,7 +338,7 @@ impl Process for Fluvial {
                     && let Some((lines, are_rows)) = rows.chain(columns).nth(*part)
                 {
                     let along = if are_rows { creep::along_rows } else { creep::along_columns };
-                    *left += along(border, lines, ground, change, lambda) * area;
+                    *left += along((border, drainage.outlets()), lines, ground, change, lambda) * area;
                     *part += 1;
                     return StepProgress::ContinueAt(index);
                 }
@@ -299,10 +358,15 @@ impl Process for Fluvial {
                     *part += 1;
                     return StepProgress::ContinueAt(index);
                 }
-                row.outflow += *left;
                 row.carried = *owed * area;
-                *years += time;
+                context.ledger.solid.book_inflow(INFO.key, -*left);
                 setup.counts.substeps += 1;
+                *substep += 1;
+                if *substep < substeps.count {
+                    return StepProgress::ContinueAt(Stage::Rise as usize);
+                }
+                *substep = 0;
+                *years += time * substeps.count as f64;
             }
         }
         StepProgress::Done

@@ -66,7 +66,8 @@ pub struct Params {
     /// Sea level, at which rivers end. High values leave islands; at the lowest value there is no sea.
     #[reflect(@knob(NO_SEA..=9000.0).unit("m").source("this work"))]
     pub sea_level: f32,
-    /// Simulated time per tick. Long ticks reach a mature landscape sooner; short ones show how valleys grow.
+    /// Simulated time per tick. Long ticks reach a mature landscape sooner, in substeps as short as accuracy requires; short ones show
+    /// how valleys grow.
     #[reflect(@knob(YEARS_PER_TICK).unit("yr").symbol("δt").source(BRAUN).log().main())]
     pub years_per_tick: f32,
 }

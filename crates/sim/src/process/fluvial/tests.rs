@@ -1,6 +1,7 @@
 //! Tests of uplift and rivers against analytical solutions (Whipple & Tucker 1999, Perron & Royden 2013).
 
 mod bad_input;
+mod long_ticks;
 mod parts;
 mod ranges;
 

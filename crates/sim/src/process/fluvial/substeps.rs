@@ -1,0 +1,42 @@
+//! Substeps of long ticks.
+//!
+//! A substep is at most a seventh of the response time of the terrain, or as long as a default tick where that is longer. The response time
+//! is the shorter one of two, both in years: that in which a change at the border reaches the divides, at the celerity Kd·A^m of
+//! knickpoints and with A ∝ x² (Whipple & Tucker 1999), and that in which the terrain rises to the critical slope.
+//!
+//! ```text
+//! δt ≤ max(δt₀, min(τ, τc)/7),     τ = ℓ^(1 − 2m)/((1.2 − m)·Kd),     τc = Sc·ℓ/U
+//! ```
+//!
+//! ℓ is half the extent of the map, U the uplift rate, Sc the critical slope and δt₀ the default tick. In longer steps, rivers would incise
+//! along the courses that they had before the uplift, and the ground beside them would fail as a whole.
+
+use super::Params;
+use crate::core::terrain::Terrain;
+
+/// Minimum number of substeps in the response time.
+const PER_RESPONSE: f64 = 7.0;
+
+/// Substeps of a tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Substeps {
+    pub count: usize,
+    /// Length of one, in years.
+    pub years: f64,
+}
+
+impl Substeps {
+    /// Returns the substeps for a terrain that rises at most at this rate, in metres per year.
+    pub fn of(params: &Params, terrain: &Terrain, uplift: f64) -> Self {
+        let whole = f64::from(params.years_per_tick);
+        // A side that is one cell long does not count.
+        let sides = [terrain.width(), terrain.height()].into_iter().filter(|&side| side > 1);
+        let length = 0.5 * sides.min().unwrap_or(1) as f64 * f64::from(terrain.cell_size);
+        let exponent = f64::from(params.area_exponent);
+        let of_rivers = libm::pow(length, 1.0 - 2.0 * exponent) / ((1.2 - exponent) * f64::from(params.erodibility));
+        let of_slopes = f64::from(params.critical_slope) * length / uplift;
+        let longest = (of_rivers.min(of_slopes) / PER_RESPONSE).max(Params::default().years_per_tick.into());
+        let count = (whole / longest).ceil().max(1.0);
+        Self { count: count as usize, years: whole / count }
+    }
+}
