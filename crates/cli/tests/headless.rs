@@ -219,7 +219,7 @@ fn full_disk_is_reported_and_leaves_no_files() {
     let plan = "(input: \"round-hill\", size: 64, ticks: 1, vary: {\"seed\": List([\"1\"])}, save: [\"height.r32\"])";
     put(folder.path(), "plan.ron", plan);
     let before = files(folder.path());
-    let build = |name: &str| format!("build alpine-valley --size 128 --ticks 1 --out out --save {name}");
+    let build = |name: &str| format!("build round-hill --size 256 --ticks 0 --out out --save {name}");
     let formats = [
         "height.png8",
         "height.png",
@@ -257,7 +257,10 @@ fn full_disk_is_reported_and_leaves_no_files() {
         // Without the encoder, no video is started.
         let reported = said.contains("writing failed") || said.contains("ffmpeg");
         assert!(said.lines().count() == 1 && reported && !said.contains("panicked"), "{command}: {said}");
-        assert!(!command.starts_with("build alpine") || !said.contains("report.json"), "{command} fits: {said}");
+        assert!(
+            !command.starts_with("build round-hill --size 256") || !said.contains("report.json"),
+            "{command} fits: {said}"
+        );
         let mut left = files(folder.path());
         // The encoder's partial video and the plan are documented.
         left.retain(|name| !before.contains(name) && !name.contains(".part.") && name != "sweep/plan.ron");
@@ -270,7 +273,7 @@ fn closed_pipe_is_no_failure() {
         return;
     }
     let folder = folder();
-    for command in ["params", "params --json", "scenes", "learn", "--help"] {
+    for command in ["params", "params --json", "learn", "--help"] {
         let script = format!("{{ \"$0\" {command} 2> errors; echo $? > code; }} | head -1 > first");
         let run = Command::new("sh")
             .args(["-c", &script])
