@@ -1,16 +1,22 @@
 //! Export dialog: maps and formats, resolution and folder.
 
-use std::path::PathBuf;
+use std::{ops::RangeInclusive, path::PathBuf};
 
 use bevy_egui::egui::{self, RichText};
 
 use super::{access, number::NumberField, style};
 use crate::world::{AppCommand, FileCommand};
 use thalweg_scene::{
-    io::export::{self, Dimensions, Export, ExportWindow, Print, SETS, Size, Square},
+    io::export::{
+        self, Dimensions, Export, ExportWindow, Print, SETS, Size, Square, TileGrid, TileNames, WeightChannels,
+        WeightMask,
+    },
     model::session::Session,
 };
-use thalweg_sim::{core::terrain::Terrain, params::title};
+use thalweg_sim::{
+    core::{bounds::InvalidInput, terrain::Terrain},
+    params::title,
+};
 
 #[derive(Clone, Debug)]
 pub struct ExportDialog {
@@ -39,7 +45,7 @@ impl ExportDialog {
     fn choose(&mut self, preset: usize) {
         self.preset = preset;
         self.chosen = SETS[preset].exports();
-        self.dimensions.size = SETS[preset].size;
+        self.dimensions = self.dimensions.for_preset(&SETS[preset]);
     }
 
     /// Draws the dialog. Returns `None` while it is open, or its commands (none if cancelled) once it is closed; and `true` if the user
@@ -95,20 +101,28 @@ impl ExportDialog {
             });
             ui.add_space(4.0);
             ui.horizontal(|ui| {
-                let text = match self.chosen.len() {
-                    1 => "Export 1 file".to_owned(),
-                    count => format!("Export {count} files"),
+                let tiles = self.dimensions.tiles.map_or(1, |tiles| tiles.count.0 * tiles.count.1);
+                let text = match (self.chosen.len(), tiles) {
+                    (1, 1) => "Export 1 file".to_owned(),
+                    (count, 1) => format!("Export {count} files"),
+                    (1, tiles) => format!("Export 1 map in {tiles} tiles"),
+                    (count, tiles) => format!("Export {count} maps in {tiles} tiles"),
                 };
+                let wrong = self.dimensions.check(&session.simulation.terrain).err();
                 // A path separator would lead out of the folder.
                 let plain = !self.prefix.contains(['/', '\\']);
-                let ready = !self.chosen.is_empty() && plain;
-                if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
+                let ready = !self.chosen.is_empty() && plain && wrong.is_none();
+                let button = ui.add_enabled(ready, egui::Button::new(text));
+                if button.clicked() {
                     let chosen = self.chosen.clone();
                     let (folder, before) = (self.folder.clone(), self.prefix.clone());
                     answer = Some(vec![FileCommand::Export(folder, before, chosen, self.dimensions).into()]);
                 }
                 if ui.button("Cancel").clicked() || access::escapes_from(ui) {
                     answer = Some(Vec::new());
+                }
+                if let Some(InvalidInput { wrong, right }) = wrong {
+                    ui.label(RichText::new(format!("{wrong}: {right}")).color(style::WARNING));
                 }
             });
         });
@@ -147,6 +161,18 @@ impl ExportDialog {
         if window.size != (terrain.width(), terrain.height()) {
             square_ui(ui, terrain, &mut self.dimensions);
         }
+        tiles_ui(ui, &mut self.dimensions.tiles, SETS[self.preset].tile_names());
+        if self.chosen.iter().any(|file| file.map == "weights") {
+            weights_ui(ui, &mut self.dimensions.weights);
+        }
+        if self.chosen.iter().any(|file| file.map == "mesh" && file.format != "stl") {
+            ui.horizontal(|ui| {
+                let label = ui.label("Mesh levels of detail");
+                let levels = egui::DragValue::new(&mut self.dimensions.mesh_levels);
+                let help = "Set the number of meshes; each halves the columns and rows of the previous one.";
+                ui.add(levels.range(1..=Dimensions::MAX_MESH_LEVELS)).labelled_by(label.id).on_hover_text(help);
+            });
+        }
         if self.chosen.iter().any(|file| file.format == "stl") {
             let Print { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
@@ -160,6 +186,49 @@ impl ExportDialog {
             });
         }
     }
+}
+
+/// Draws the division into tiles.
+fn tiles_ui(ui: &mut egui::Ui, tiles: &mut Option<TileGrid>, names: TileNames) {
+    ui.horizontal(|ui| {
+        let mut on = tiles.is_some();
+        let help = "Divide each map into tiles of equal size, for large worlds.";
+        if ui.checkbox(&mut on, "Tiles").on_hover_text(help).changed() {
+            *tiles = on.then_some(TileGrid { count: (2, 2), overlap: 1, names });
+        }
+        let Some(tiles) = tiles else { return };
+        let number = |ui: &mut egui::Ui, name: &str, value: &mut usize, range: RangeInclusive<usize>| {
+            let field = ui.add(egui::DragValue::new(value).range(range));
+            access::name(&field, name);
+        };
+        number(ui, "Columns of tiles", &mut tiles.count.0, 1..=TileGrid::MAX_COUNT);
+        ui.label("×");
+        number(ui, "Rows of tiles", &mut tiles.count.1, 1..=TileGrid::MAX_COUNT);
+        ui.label("overlap").on_hover_text("Columns and rows of cells that neighbouring tiles share.");
+        number(ui, "Overlap of tiles in cells", &mut tiles.overlap, 0..=TileGrid::MAX_OVERLAP);
+        ui.label("cells");
+    });
+}
+
+/// Draws the mask of each channel of the weight map.
+fn weights_ui(ui: &mut egui::Ui, weights: &mut WeightChannels) {
+    ui.horizontal(|ui| {
+        ui.label("Weights").on_hover_text("Masks in the channels of the weight map. Their sum is 255 in each pixel.");
+        let name = |mask: Option<WeightMask>| {
+            let found = WeightMask::ALL.iter().find(|(_, known)| Some(*known) == mask);
+            found.map_or("None".to_owned(), |(key, _)| title(key))
+        };
+        for (channel, mask) in ["Red", "Green", "Blue", "Alpha"].into_iter().zip(&mut weights.0) {
+            let list = egui::ComboBox::from_id_salt(channel).width(style::WEIGHT_WIDTH).selected_text(name(*mask));
+            let shown = list.show_ui(ui, |ui| {
+                access::begin_list(ui);
+                for offered in std::iter::once(None).chain(WeightMask::ALL.map(|(_, mask)| Some(mask))) {
+                    access::list_choice(ui, mask, offered, name(offered));
+                }
+            });
+            access::name(&shown.response, &format!("Mask of the channel {}", channel.to_lowercase()));
+        }
+    });
 }
 
 /// Returns the title of a map in the dialog; scripts use its key.

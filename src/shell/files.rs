@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bevy::{prelude::*, window::FileDragAndDrop};
-use bevy_egui::egui::{self, Key, RichText};
+use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use super::{
     access,
@@ -27,7 +27,10 @@ use thalweg_scene::{
         preset::{self, Preset},
         project::{ENDING, is_project},
     },
-    model::{origin::Options, session::Session},
+    model::{
+        origin::{Encoding, Options, RawCells},
+        session::Session,
+    },
 };
 use thalweg_sim::core::terrain::Layer;
 
@@ -115,6 +118,11 @@ struct ImportDialog {
     cell_size: f32,
     state_range: bool,
     range: (f32, f32),
+    /// Band or channel; empty for the default one.
+    channel: String,
+    raw: Option<RawCells>,
+    encoding: Option<Encoding>,
+    smooth_steps: bool,
 }
 
 /// The open import and export dialogs.
@@ -249,7 +257,17 @@ impl ImportDialog {
             cell_size: terrain.cell_size,
             state_range: false,
             range: terrain.start.min_max(),
+            channel: String::new(),
+            raw: None,
+            encoding: None,
+            smooth_steps: false,
         }
+    }
+
+    /// Returns `true` for a file without a header.
+    fn is_raw(&self) -> bool {
+        let ending = self.path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        ending.is_some_and(|ending| ["raw", "r8", "r16", "r32", "bin"].contains(&&*ending))
     }
 
     fn options(&self) -> Options {
@@ -259,7 +277,10 @@ impl ImportDialog {
             cell_size: (heights && self.state_cell).then_some(self.cell_size),
             min_m: (heights && self.state_range).then_some(self.range.0),
             max_m: (heights && self.state_range).then_some(self.range.1),
-            ..Options::default()
+            channel: Some(self.channel.trim().to_owned()).filter(|name| heights && !name.is_empty()),
+            raw: self.raw.filter(|_| heights && self.is_raw()),
+            encoding: self.encoding.filter(|_| heights),
+            smooth_steps: heights && self.smooth_steps,
         }
     }
 }
@@ -313,6 +334,9 @@ access::begin_list(ui);
                     height("Highest height").drag_ui(ui, &mut import.range.1, |field| field);
                 });
             });
+            ui.checkbox(&mut import.smooth_steps, "Remove terraces")
+                .on_hover_text("Smooth the steps of 8-bit heights. Every height stays within half a step.");
+            egui::CollapsingHeader::new("File format").show(ui, |ui| format_ui(ui, import));
         } else {
             let about = "Resampled to the size of the current terrain. The simulation restarts. Undo restores the previous one.";
             ui.label(RichText::new(about).weak());
@@ -328,6 +352,48 @@ access::begin_list(ui);
         });
     });
     answer
+}
+
+/// Draws the options for files whose contents are not recognised correctly.
+fn format_ui(ui: &mut Ui, import: &mut ImportDialog) {
+    egui::Grid::new("format").num_columns(2).show(ui, |ui| {
+        let help = "Enter the band of a TIFF or raw file, from 1, or the channel of an EXR that holds the heights.";
+        let label = ui.label("Channel").on_hover_text(help);
+        let field =
+            egui::TextEdit::singleline(&mut import.channel).hint_text("Automatic").desired_width(style::NAME_WIDTH);
+        ui.add(field).labelled_by(label.id);
+        ui.end_row();
+        let label = ui.label("Encoding").on_hover_text("Select how the colours of an image hold heights.");
+        let name = |encoding| match encoding {
+            None => "Automatic",
+            Some(Encoding::Grey) => "Brightness",
+            Some(Encoding::Terrarium) => "Terrarium",
+            Some(Encoding::Mapbox) => "Mapbox Terrain-RGB",
+        };
+        let list = egui::ComboBox::from_id_salt("encoding").width(style::SIZES_WIDTH);
+        let shown = list.selected_text(name(import.encoding)).show_ui(ui, |ui| {
+            access::begin_list(ui);
+            for encoding in [None, Some(Encoding::Grey), Some(Encoding::Terrarium), Some(Encoding::Mapbox)] {
+                access::list_choice(ui, &mut import.encoding, encoding, name(encoding));
+            }
+        });
+        shown.response.labelled_by(label.id);
+        ui.end_row();
+        if import.is_raw() {
+            let label = ui.label("Raw cells").on_hover_text("Select type and byte order of the cells.");
+            let name = |raw: Option<RawCells>| raw.map_or("Automatic".to_owned(), |raw| raw.to_string());
+            let list = egui::ComboBox::from_id_salt("raw").width(style::SIZES_WIDTH);
+            let shown = list.selected_text(name(import.raw)).show_ui(ui, |ui| {
+                access::begin_list(ui);
+                let known = ["u8", "u16le", "u16be", "i16le", "i16be", "u32le", "i32le", "f32le", "f32be", "f64le"];
+                for raw in std::iter::once(None).chain(known.iter().map(|name| name.parse().ok())) {
+                    access::list_choice(ui, &mut import.raw, raw, name(raw));
+                }
+            });
+            shown.response.labelled_by(label.id);
+            ui.end_row();
+        }
+    });
 }
 
 /// Returns an error message if a file cannot be a scene of a playlist.

@@ -55,6 +55,8 @@ pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
 /// Height of the history list.
 pub const LIST_HEIGHT: f32 = 220.0;
 pub const PLOT_HEIGHT: f32 = 130.0;
+/// Width of the list of masks of a channel.
+pub const WEIGHT_WIDTH: f32 = 74.0;
 /// Initial size and position of a chart in a window of its own.
 pub const LARGE_PLOT_SIZE: egui::Vec2 = egui::vec2(560.0, 320.0);
 pub const LARGE_PLOT_POSITION: egui::Pos2 = egui::pos2(80.0, 60.0);

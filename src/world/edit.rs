@@ -66,7 +66,8 @@ impl AppCommandEvent for EditCommand {
     fn is_allowed_in_kiosk(&self, simulations: &Simulations) -> bool {
         match self {
             Self::Set(group, name, _) => {
-                simulations.selected().sliders.iter().any(|path| path.split_once('.') == Some((group, name)))
+                let mut paths = simulations.selected().sliders.iter().map(|slider| slider.path.split_once('.'));
+                paths.any(|path| path == Some((&**group, *name)))
             }
             Self::EnableWater => true,
             _ => false,

@@ -93,7 +93,8 @@ fn check(list: &Playlist) -> Result<(), Failure> {
         let sessions = playlist::open(item)?;
         let session = &sessions[0];
         let (width, height) = session.size();
-        let sliders = if session.sliders.is_empty() { "none".to_owned() } else { session.sliders.join(", ") };
+        let paths: Vec<&str> = session.sliders.iter().map(|slider| slider.path.as_str()).collect();
+        let sliders = if paths.is_empty() { "none".to_owned() } else { paths.join(", ") };
         text += &format!("{:>3}  {:<34}{width} × {height} cells, sliders: {sliders}\n", number + 1, session.title);
     }
     print(&text)

@@ -26,7 +26,10 @@ use crate::world::{
     background::BackgroundTask,
 };
 use egui_phosphor::regular as icon;
-use thalweg_scene::{io::page, model::chart::format_number};
+use thalweg_scene::{
+    io::page,
+    model::{chart::format_number, session::AudienceSlider},
+};
 use thalweg_sim::params::{Knob, Parameter, Value, collect_parameters};
 
 /// State read by the overlay.
@@ -157,10 +160,12 @@ fn sliders_ui(root: &Ui, view: egui::Rect, state: &PresentationParams<'_>) -> Ve
     let session = state.simulations.selected();
     let terrain = state.restarts.pending_terrain(session);
     let groups = session.groups_with(&terrain);
-    let wanted = |path: &String| {
-        let (group, _) = path.split_once('.')?;
+    let wanted = |slider: &AudienceSlider| {
+        let (group, _) = slider.path.split_once('.')?;
         let group = groups.iter().find(|(key, _)| *key == group)?;
-        Some((group.0, collect_parameters(*group).into_iter().find(|parameter| parameter.path == *path)?))
+        let parameter = collect_parameters(*group).into_iter().find(|parameter| parameter.path == slider.path)?;
+        let title = slider.title.clone().unwrap_or_else(|| parameter.title());
+        Some((group.0, title, parameter))
     };
     let parameters: Vec<_> = session.sliders.iter().filter_map(wanted).collect();
     if parameters.is_empty() {
@@ -175,8 +180,8 @@ fn sliders_ui(root: &Ui, view: egui::Rect, state: &PresentationParams<'_>) -> Ve
             ui.spacing_mut().interact_size.y = 1.7 * SLIDER;
             ui.set_width(WIDTH);
             ui.spacing_mut().slider_width = WIDTH - FIELD;
-            for (group, parameter) in parameters {
-                let name = ui.add(egui::Label::new(RichText::new(parameter.title()).color(Color32::WHITE)));
+            for (group, title, parameter) in parameters {
+                let name = ui.add(egui::Label::new(RichText::new(title).color(Color32::WHITE)));
                 let mut value = parameter.value.clone();
                 let field = match &mut value {
                     Value::Number(number) => slider_ui(ui, &parameter, number),

@@ -69,7 +69,7 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
         let mut sample = Session::placeholder("sample", 0, crate::model::origin::Origin::default());
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
         sample.set_all(set).map_err(|error| wrong(error.to_string(), "see `thalweg params`"))?;
-        if let Some(unknown) = item.sliders.iter().find(|path| !sample.has(path)) {
+        if let Some(unknown) = item.sliders.iter().map(|slider| &slider.path).find(|path| !sample.has(path)) {
             return Err(wrong(format!("unknown slider parameter \"{unknown}\""), "see `thalweg params`"));
         }
     }
@@ -138,6 +138,7 @@ pub fn save(list: &Playlist, path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::session::AudienceSlider;
     use thalweg_sim::params::{Value, get};
 
     fn written(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -151,7 +152,7 @@ mod tests {
     fn playlist_opens_scenes_with_overrides() {
         let (folder, path) = written(
             "(title: \"Show\", scenes: [(open: \"round-hill\"), (open: \"my.ron\", title: \"Mine\", set: {\"terrain.relief\": \"33\"}, \
-             ticks: (3, 90), sliders: [\"droplets.entrainment\"])])",
+             ticks: (3, 90), sliders: [\"droplets.entrainment: Erosion\"])])",
         );
         let scene = "(title: \"A\", about: \"b\", seed: 3, ticks: 5, enabled: [\"droplets\"], set: {\"terrain.width\": \"32\", \
                      \"terrain.height\": \"32\"}, sliders: [\"droplets.per_tick\"])";
@@ -161,7 +162,8 @@ mod tests {
         assert!(!open(hill).expect("it opens")[0].sliders.is_empty(), "a built-in scene names what is worth turning");
         let session = &open(mine).unwrap_or_else(|error| panic!("{error}"))[0];
         assert_eq!((&*session.title, &*session.about, session.shown_from), ("Mine", "b", 3));
-        assert_eq!(session.sliders, ["droplets.entrainment"]);
+        let slider = AudienceSlider { path: "droplets.entrainment".to_owned(), title: Some("Erosion".to_owned()) };
+        assert_eq!(session.sliders, [slider]);
         let (low, high) = session.simulation.terrain.bedrock.min_max();
         assert!((high - low - 33.0).abs() < 1.0, "{low} to {high} m");
         // Written in the same or another folder and read back, it is equal.

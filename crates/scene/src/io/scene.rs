@@ -20,7 +20,7 @@ use super::{
 use crate::model::{
     MOST_SIDE_BY_SIDE,
     origin::{Heightmap, Options, Origin, Tile},
-    session::{MAX_FAST_FORWARD, Session},
+    session::{AudienceSlider, MAX_FAST_FORWARD, Session},
 };
 use thalweg_sim::{
     core::terrain::{Layer, Pool, Source},
@@ -76,7 +76,7 @@ pub struct Scene {
     pub set: BTreeMap<String, String>,
     /// One or two parameters recommended for live demonstration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sliders: Vec<String>,
+    pub sliders: Vec<AudienceSlider>,
     /// Layer files relative to the scene file: `heightmap`, which replaces the terrain generator, `sand_map` and so on.
     #[serde(skip)]
     pub maps: BTreeMap<Layer, String>,
@@ -254,7 +254,7 @@ impl Scene {
             return Err(Error::input(path, format!("shown_from is {}", self.shown_from), right));
         }
         session.shown_from = self.shown_from;
-        if let Some(unknown) = self.sliders.iter().find(|path| !session.has(path)) {
+        if let Some(unknown) = self.sliders.iter().map(|slider| &slider.path).find(|path| !session.has(path)) {
             return Err(refuse(format!("unknown slider parameter \"{unknown}\"")));
         }
         session.sliders.clone_from(&self.sliders);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     film::{CameraKeyframe, Caption, Script, caption_at},
     lesson::Lesson,
-    session::MAX_FAST_FORWARD,
+    session::{AudienceSlider, MAX_FAST_FORWARD},
 };
 
 /// Content of a window on startup, in addition to its simulations.
@@ -71,7 +71,7 @@ pub struct Item {
     pub ticks: (u64, u64),
     /// Paths of the parameters that the audience may change, if different from the scene's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sliders: Vec<String>,
+    pub sliders: Vec<AudienceSlider>,
     /// Camera keyframes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub camera: Vec<CameraKeyframe>,
@@ -180,7 +180,7 @@ mod tests {
         let titled = Playlist { title: "a\nb".to_owned(), scenes: vec![Item::default()] };
         assert!(titled.check().is_err_and(|wrong| wrong.contains("`title`")));
         assert!(wrong(Item { ticks: (20_000, 30_000), ..Item::default() }).contains("10000 ticks at most"));
-        assert!(wrong(Item { sliders: vec![String::new(); 5], ..Item::default() }).contains("5 sliders"));
+        assert!(wrong(Item { sliders: vec![AudienceSlider::default(); 5], ..Item::default() }).contains("5 sliders"));
         assert!(wrong(Item { about: "a\u{1b}".to_owned(), ..Item::default() }).contains("control character"));
         assert!(wrong(Item { notes: "a\u{7}".to_owned(), ..Item::default() }).contains("`notes`"));
         assert_eq!(list(Item { notes: "First this.\r\n\tThen that.".to_owned(), ..Item::default() }).check(), Ok(()));

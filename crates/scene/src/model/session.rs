@@ -14,6 +14,7 @@ use super::{
     shaped::SculptedStart,
 };
 use crate::look::{Look, WaterLook};
+use serde::{Deserialize, Serialize};
 use thalweg_sim::{
     core::{
         bounds::InvalidInput,
@@ -76,6 +77,32 @@ pub fn check_map(layer: Layer, map: &Grid) -> Result<(), InvalidInput> {
 /// Maximum number of ticks by which a window fast-forwards.
 pub const MAX_FAST_FORWARD: u64 = 10_000;
 
+/// Slider that a scene or a playlist offers to an audience. In files a text: the path of the parameter, and after a colon the title that the
+/// audience reads if that of the parameter is too technical (`"droplets.entrainment: Erosion"`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct AudienceSlider {
+    /// Path of the parameter.
+    pub path: String,
+    /// Title for the audience.
+    pub title: Option<String>,
+}
+
+impl From<String> for AudienceSlider {
+    fn from(text: String) -> Self {
+        match text.split_once(':') {
+            Some((path, title)) => Self { path: path.trim().to_owned(), title: Some(title.trim().to_owned()) },
+            None => Self { path: text, title: None },
+        }
+    }
+}
+
+impl From<AudienceSlider> for String {
+    fn from(AudienceSlider { path, title }: AudienceSlider) -> Self {
+        title.map_or(path.clone(), |title| format!("{path}: {title}"))
+    }
+}
+
 /// Simulation with everything needed to restart it.
 #[derive(Clone)]
 pub struct Session {
@@ -89,8 +116,8 @@ pub struct Session {
     pub ticks: u64,
     /// Tick to which a window fast-forwards.
     pub shown_from: u64,
-    /// Paths of the parameters offered to an audience as sliders.
-    pub sliders: Vec<String>,
+    /// Sliders offered to an audience.
+    pub sliders: Vec<AudienceSlider>,
     /// Generator parameters; size, cell size and edge also apply to an imported map.
     pub terrain: TerrainParams,
     /// Lighting and colour parameters.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{
     film::{CameraKeyframe, CameraKeyframes},
     origin::{Encoding, Georeference, Options, Origin, RawCells, Tile},
-    session::{BYTES_PER_CELL, Session},
+    session::{AudienceSlider, BYTES_PER_CELL, Session},
     state::StateMetadata,
 };
 use thalweg_sim::{
@@ -89,7 +89,7 @@ pub(super) struct SavedRun {
     title: String,
     about: String,
     ticks: u64,
-    sliders: Vec<String>,
+    sliders: Vec<AudienceSlider>,
     pub geo: Option<Georeference>,
     /// `true` if cells of the heightmap have no data. The mask is a map of the size of the heights.
     pub nodata: bool,

@@ -28,7 +28,7 @@ fn every_built_in_scene_has_effective_sliders() {
         let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         let session = &sessions[0];
         assert!((1..=2).contains(&session.sliders.len()), "{name}: {:?}", session.sliders);
-        for path in &session.sliders {
+        for AudienceSlider { path, .. } in &session.sliders {
             let (key, _) = path.split_once('.').expect("it is a path");
             // One of several simulations side by side may serve as a reference.
             let does = |session: &Session| {
