@@ -42,11 +42,9 @@ pub(super) struct RawLayout {
     row: u64,
 }
 
-impl RawCells {
-    /// Returns the type of cells that hold values in a unit.
-    fn samples(self) -> SampleScale {
-        self.limits().map_or(SampleScale::Floats, SampleScale::Integers)
-    }
+/// Returns the type of cells that hold values in a unit.
+fn sample_scale(cells: RawCells) -> SampleScale {
+    cells.limits().map_or(SampleScale::Floats, SampleScale::Integers)
 }
 
 impl RawLayout {

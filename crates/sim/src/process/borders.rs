@@ -1,7 +1,5 @@
 //! Tests that no wall or trench forms along the border of a map.
 
-use std::path::Path;
-
 use super::contract::{hills, run, variants};
 use crate::core::{
     grid::Grid,
@@ -10,9 +8,7 @@ use crate::core::{
 
 /// Returns a part of a digital elevation model with cells of 90 m: mountains with ridges and valleys across the border.
 fn mountains(edge: Edge) -> Terrain {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/jacksboro.asc");
-    let text = std::fs::read_to_string(path).expect("the digital elevation model can be read");
-    let heights: Vec<f32> = text
+    let heights: Vec<f32> = include_str!("../../../../tests/data/jacksboro.asc")
         .lines()
         .skip(6)
         .flat_map(str::split_ascii_whitespace)

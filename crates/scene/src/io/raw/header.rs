@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{RawLayout, channel};
+use super::{RawLayout, channel, sample_scale};
 use crate::{
     io::{
         Error,
@@ -79,7 +79,7 @@ pub fn read_with_header(path: &Path, expected: &ReadConstraints, is_float: bool)
     if cells.row.saturating_mul(rows) > MOST_BYTES || cells.first > MOST_BYTES {
         return Err(Error::input(&beside, "its rows are outside of any file", NEEDED));
     }
-    let samples = header.kind.samples();
+    let samples = sample_scale(header.kind);
     cells.raster(path, expected, size, samples, header.description, warnings)
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::RawLayout;
+use super::{RawLayout, sample_scale};
 use crate::{
     io::{
         Error,
@@ -58,7 +58,7 @@ pub fn read_npy(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
     };
     let bands_first = shape.len() == 3 && shape[1..] == [rows, columns];
     let map = expected.admit(path, columns, rows)?;
-    let samples = kind.samples();
+    let samples = sample_scale(kind);
     let mut warnings = Vec::new();
     let channel = super::channel(path, expected, channels, &mut warnings)?;
     let plane = first as u64 + channel * rows * columns * size;

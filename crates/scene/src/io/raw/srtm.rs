@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::RawLayout;
+use super::{RawLayout, sample_scale};
 use crate::{
     io::{
         Error,
@@ -47,7 +47,7 @@ pub fn read_hgt(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
     let crs = if affine.is_some() { Crs::Epsg(WGS_84) } else { Crs::Unknown };
     let description = Description { affine, crs, nodata: Some("-32768".to_owned()), ..Description::default() };
     let kind = RawCells { kind: RawKind::Signed(2), big_endian: true };
-    let samples = kind.samples();
+    let samples = sample_scale(kind);
     RawLayout::packed(kind, columns, 1).raster(path, expected, size, samples, description, warnings)
 }
 
