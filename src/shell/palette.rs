@@ -172,7 +172,10 @@ fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Ve
         })
         .collect();
     if !words.is_empty() {
-        found.sort_by_key(|(score, row)| (row.quality, row.is_destructive(), Reverse(*score)));
+        found.sort_by_key(|(score, row)| {
+            let is_certain = row.quality < MatchQuality::Uncertain;
+            (row.quality, is_certain && row.is_destructive(), Reverse(*score))
+        });
     }
     found.into_iter().map(|(_, row)| row).collect()
 }
