@@ -357,7 +357,7 @@ fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn handle_command(
     command: On<WindowCommand>,
-    (mut panes, placement): (ResMut<FloatingWindows>, Res<Placement>),
+    (mut panes, placement, sidebar): (ResMut<FloatingWindows>, Res<Placement>, Res<Sidebar>),
     mut visible: ResMut<UiVisible>,
     simulations: Res<Simulations>,
     mut notices: ResMut<Notices>,
@@ -386,6 +386,16 @@ fn handle_command(
             }
             if let Ok(context) = contexts.ctx_mut() {
                 navigate::navigate_to(context, path);
+            }
+        }
+        WindowCommand::RevealPanel(panel) => {
+            visible.0 = true;
+            let shown = sidebar.panels().find(|known| known.key == *panel).map(|panel| panel.workspaces);
+            if shown.is_some_and(|workspaces| !workspaces.contains(workspace.get())) {
+                commands.trigger(OpenWorkspace(Workspace::Sculpt));
+            }
+            if let Ok(context) = contexts.ctx_mut() {
+                navigate::unfold(context, panel);
             }
         }
         WindowCommand::Save => match &simulations.file {

@@ -1,4 +1,4 @@
-//! Command palette: fuzzy search for commands and parameters.
+//! Command palette: fuzzy search for commands, panels and parameters.
 
 use std::cmp::Reverse;
 
@@ -18,6 +18,7 @@ use super::{
     commands::{AddCommands, CTRL, CommandTable, MenuSection, format_shortcuts},
     floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
     number::Rounded,
+    panel::Sidebar,
     style,
 };
 use crate::world::{AppCommand, FileCommand, Preferences, Simulations, WindowCommand, amount::display_unit};
@@ -29,6 +30,7 @@ pub struct PaletteParams<'w> {
     table: Res<'w, CommandTable>,
     simulations: Res<'w, Simulations>,
     preferences: Res<'w, Preferences>,
+    sidebar: Res<'w, Sidebar>,
 }
 
 /// Search text and highlighted result.
@@ -113,6 +115,20 @@ fn rows(context: &egui::Context, table: &CommandTable) -> impl Iterator<Item = S
     })
 }
 
+/// Returns the panels of the sidebar.
+fn panels<'a>(state: &'a PaletteParams<'_>) -> impl Iterator<Item = SearchResult> + 'a {
+    state.sidebar.panels().filter(|panel| !panel.title.is_empty()).map(|panel| SearchResult {
+        icon: icon::SIDEBAR_SIMPLE,
+        place: "Panel".to_owned(),
+        title: panel.title.to_owned(),
+        other_names: String::new(),
+        about: "Expand this panel of the sidebar.".to_owned(),
+        aside: String::new(),
+        command: WindowCommand::RevealPanel(panel.key).into(),
+        quality: MatchQuality::Uncertain,
+    })
+}
+
 fn parameters(state: &PaletteParams<'_>) -> Vec<SearchResult> {
     let (session, units) = (state.simulations.selected(), state.preferences.settings.units);
     let row = |place: &str, parameter: Parameter| SearchResult {
@@ -157,7 +173,7 @@ fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Ve
     let typed = typed.to_lowercase();
     let words: Vec<&str> = typed.split_whitespace().collect();
     // Without a search text, only commands are listed.
-    let parameters = if words.is_empty() { Vec::new() } else { parameters(state) };
+    let parameters = if words.is_empty() { Vec::new() } else { panels(state).chain(parameters(state)).collect() };
     let mut found: Vec<_> = rows(context, &state.table)
         .chain(parameters)
         .filter_map(|mut row| {

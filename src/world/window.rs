@@ -14,6 +14,8 @@ pub enum WindowCommand {
     Toggle(&'static str),
     /// Reveals a parameter in its panel, by path.
     RevealParameter(String),
+    /// Reveals the panel with this key.
+    RevealPanel(&'static str),
     /// Saves the project to its file, or asks for a file if there is none.
     Save,
     /// Shows an error of a panel.

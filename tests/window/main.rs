@@ -689,6 +689,7 @@ fn palette_prefers_exact_titles_and_harmless_commands() {
     for (typed, found) in [
         ("river valley", AppCommand::from(FileCommand::Open("river-valley".into(), Options::default()))),
         ("water", EditCommand::ToggleWater.into()),
+        ("ledger", WindowCommand::RevealPanel("ledger").into()),
     ] {
         let shelf = Shelf::of("round-hill");
         let asked: RefCell<Vec<AppCommand>> = RefCell::default();
