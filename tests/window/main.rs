@@ -520,17 +520,17 @@ fn presentation_shows_scene_sliders_at_any_size() {
         for size in [[480.0, 360.0], [1920.0, 1080.0]] {
             let mut harness = Harness::builder().with_size(size).build_ui(shelf.part(presentation_ui, &asked));
             harness.run_steps(4);
-            assert_eq!(harness.query_by_role_and_label(Role::Slider, "Strength").is_some(), shows);
+            assert_eq!(harness.query_by_role_and_label(Role::Slider, "Wind strength").is_some(), shows);
             if !shows {
                 continue;
             }
             assert_eq!(asked.take(), Vec::<AppCommand>::new(), "seeing it changes nothing");
-            for name in ["Strength", "Direction"] {
+            for name in ["Wind strength", "Wind direction"] {
                 let slider = harness.get_by_role_and_label(Role::Slider, name);
                 let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into());
                 assert!(screen.contains_rect(slider.rect()), "{name} at {:?} of {size:?}", slider.rect());
             }
-            harness.get_by_role_and_label(Role::Slider, "Strength").focus();
+            harness.get_by_role_and_label(Role::Slider, "Wind strength").focus();
             harness.run_steps(2);
             harness.key_press(Key::ArrowRight);
             harness.run_steps(2);
