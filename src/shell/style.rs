@@ -39,7 +39,7 @@ pub const SETTINGS_WIDTH: f32 = 360.0;
 pub const CHECKS_WIDTH: f32 = 470.0;
 pub const ABOUT_WIDTH: f32 = 420.0;
 pub const IMPORT_WIDTH: f32 = 380.0;
-pub const EXPORT_WIDTH: f32 = 552.0;
+pub const EXPORT_WIDTH: f32 = 596.0;
 pub const TOOLTIP_WIDTH: f32 = 320.0;
 pub const PALETTE_SIZE: [f32; 2] = [440.0, 320.0];
 /// List of scenes, its thumbnails, and the title line below them.
