@@ -138,7 +138,7 @@ impl ExportDialog {
                 let about = match size {
                     Size::Working => "as simulated",
                     Size::Times(_) => "upsampled",
-                    Size::PowerOfTwoPlusOne => "2ⁿ + 1, for Unity",
+                    Size::PowerOfTwoPlusOne => "power of two plus one, for Unity",
                     Size::Unreal => "for Unreal",
                 };
                 format!("{width} × {height}, {about}")
