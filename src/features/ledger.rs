@@ -32,22 +32,27 @@ fn panel_ui(InMut(ui): InMut<Ui>, record: Res<TimeSeries>, simulations: Res<Simu
     let slots = simulations.selected().simulation.slots.iter();
     let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();
     let units = units(ui);
-    balance_ui(ui, "solids", &balance("Solids", (&ledger.solid, solid), &titles), units);
+    balance(&ledger.solid, solid, &titles).ui(ui, "Solids", units);
     if record.suspended != 0.0 {
         ui.small(format!("Includes {} of sediment suspended in the water.", volume(units, record.suspended)));
     }
     exchange_ui(ui, &ledger.solid, &titles, units);
     if water > 0.0 || ledger.water.rows.values().any(|row| *row != LedgerRow::default()) {
         ui.add_space(6.0);
-        balance_ui(ui, "water", &balance("Water", (&ledger.water, water), &titles), units);
+        balance(&ledger.water, water, &titles).ui(ui, "Water", units);
     }
     Vec::new()
 }
 
-/// Title of the residual.
-const RESIDUAL: &str = "Residual";
+/// Balance of an account. Volumes are in cubic metres: the initial one and the transfers add up to the present one, except for the residual.
+struct AccountBalance {
+    start: f64,
+    transfers: Vec<BalanceRow>,
+    residual: f64,
+    now: f64,
+}
 
-/// Row of a balance.
+/// Transfer of a balance.
 struct BalanceRow {
     title: String,
     /// In cubic metres, positive if it increases the volume on the map.
@@ -55,14 +60,9 @@ struct BalanceRow {
     help: &'static str,
 }
 
-/// Returns the rows of the balance of an account: the initial volume, the transfers that are not 0, the residual and the present volume,
-/// which is their sum.
-fn balance(name: &str, (account, now): (&Account, f64), titles: &[(&str, &str)]) -> Vec<BalanceRow> {
-    let mut rows = vec![BalanceRow {
-        title: format!("{name} at the start"),
-        volume: account.start,
-        help: "Volume in the layers at the start.",
-    }];
+/// Returns the balance of an account, with the transfers that are not 0.
+fn balance(account: &Account, now: f64, titles: &[(&str, &str)]) -> AccountBalance {
+    let mut transfers = Vec::new();
     for (key, row) in &account.rows {
         for (transfer, volume) in row.transfers().into_iter().filter(|(_, volume)| *volume != 0.0) {
             let (name, help) = match transfer {
@@ -75,20 +75,14 @@ fn balance(name: &str, (account, now): (&Account, f64), titles: &[(&str, &str)])
                     "Taken from the layers and carried by particles, or still too little to change a height.",
                 ),
             };
-            rows.push(BalanceRow { title: format!("{}: {name}", title(titles, key)), volume, help });
+            transfers.push(BalanceRow { title: format!("{}: {name}", title(titles, key)), volume, help });
         }
     }
     if account.edits != 0.0 {
-        rows.push(BalanceRow { title: "Edits".to_owned(), volume: account.edits, help: "Added or removed by edits." });
+        let help = "Added or removed by edits.";
+        transfers.push(BalanceRow { title: "Edits".to_owned(), volume: account.edits, help });
     }
-    let help = "Volume not accounted for: zero except for rounding errors.";
-    rows.push(BalanceRow { title: RESIDUAL.to_owned(), volume: account.residual(now), help });
-    rows.push(BalanceRow {
-        title: format!("{name} now"),
-        volume: now,
-        help: "Volume in the layers now: the sum of the rows above.",
-    });
-    rows
+    AccountBalance { start: account.start, transfers, residual: account.residual(now), now }
 }
 
 /// Returns the title of a process, or its key if it has none.
@@ -96,31 +90,34 @@ fn title<'a>(titles: &[(&str, &'a str)], key: &'a str) -> &'a str {
     titles.iter().find(|(known, _)| *known == key).map_or(key, |(_, title)| title)
 }
 
-/// Formats the volumes of a balance in one unit with equally many decimals, so that the numbers add up as shown. The unit suits the largest
-/// transfer. The residual is rounding error and has its own unit.
-fn balance_texts(rows: &[BalanceRow], units: UnitSystem) -> Vec<String> {
-    let last = rows.len() - 1;
-    let transfers = || rows[1..last].iter().filter(|row| row.title != RESIDUAL).map(|row| row.volume.abs());
-    let largest = transfers().fold(0.0, f64::max);
-    let (times, unit) = volume_unit(units, if largest > 0.0 { largest } else { rows[last].volume });
-    // As many decimals as the smallest transfer needs for two digits.
-    let smallest = transfers().fold(f64::INFINITY, f64::min);
-    let decimals = (1.0 - (times * smallest).log10().floor()).clamp(2.0, 6.0) as usize;
-    let text = |(index, row): (usize, &BalanceRow)| match index {
-        _ if row.title == RESIDUAL => volume(units, row.volume),
-        0 => format!("{:.decimals$} {unit}", times * row.volume + 0.0),
-        index if index == last => format!("{:.decimals$} {unit}", times * row.volume + 0.0),
-        _ => format!("{:+.decimals$} {unit}", times * row.volume + 0.0),
-    };
-    rows.iter().enumerate().map(text).collect()
-}
+impl AccountBalance {
+    /// Returns the format of its volumes: one unit and equally many decimals, so that the numbers add up as shown. The unit suits the largest
+    /// transfer, and the smallest one has two digits.
+    fn format(&self, units: UnitSystem) -> impl Fn(f64) -> String + use<> {
+        let sizes = || self.transfers.iter().map(|row| row.volume.abs());
+        let largest = sizes().fold(0.0, f64::max);
+        let (times, unit) = volume_unit(units, if largest > 0.0 { largest } else { self.now });
+        let smallest = sizes().fold(f64::INFINITY, f64::min);
+        let decimals = (1.0 - (times * smallest).log10().floor()).clamp(2.0, 6.0) as usize;
+        // Avoids "-0.00".
+        move |volume| format!("{:.decimals$} {unit}", times * volume + 0.0)
+    }
 
-fn balance_ui(ui: &mut Ui, name: &str, rows: &[BalanceRow], units: UnitSystem) {
-    egui::Grid::new(name).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
-        for (row, text) in rows.iter().zip(balance_texts(rows, units)) {
-            value_row(ui, &row.title, text, row.help);
-        }
-    });
+    fn ui(&self, ui: &mut Ui, name: &str, units: UnitSystem) {
+        let format = self.format(units);
+        egui::Grid::new(name).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+            let help = "Volume in the layers at the start.";
+            value_row(ui, &format!("{name} at the start"), format(self.start), help);
+            for BalanceRow { title, volume, help } in &self.transfers {
+                let sign = if *volume > 0.0 { "+" } else { "" };
+                value_row(ui, title, format!("{sign}{}", format(*volume)), help);
+            }
+            let help = "Volume not accounted for: zero except for rounding errors.";
+            value_row(ui, "Residual", volume(units, self.residual), help);
+            let help = "Volume in the layers now: the sum of the rows above.";
+            value_row(ui, &format!("{name} now"), format(self.now), help);
+        });
+    }
 }
 
 /// Draws the volumes that processes erode and deposit. They move within the account of solids, so that its balance does not contain them.
@@ -169,18 +166,15 @@ mod tests {
                 [12.0, 0.0, 0.0, 0.0],
             ] {
                 let (account, now) = account(start, inflow, outflow, carried);
-                let rows = balance("Solids", (&account, now), &[("fluvial", "Fluvial erosion")]);
-                let texts = balance_texts(&rows, units);
-                let residual = rows.iter().position(|row| row.title == RESIDUAL).expect("a residual");
-                let terms = texts.iter().enumerate().filter(|(index, _)| *index != residual && index + 1 < texts.len());
-                let sum: f64 = terms.map(|(_, text)| number(text).0).sum();
-                let (shown, decimals) = number(&texts[texts.len() - 1]);
-                let rounding = 0.5 * texts.len() as f64 * 10.0_f64.powi(-(decimals as i32));
-                assert!((sum - shown).abs() <= rounding, "{texts:?} add up to {sum}");
-                let unit = |text: &String| text.split_once(' ').expect("a unit").1.to_owned();
-                assert!(
-                    texts.iter().enumerate().all(|(index, text)| index == residual || unit(text) == unit(&texts[0]))
-                );
+                let balance = balance(&account, now, &[("fluvial", "Fluvial erosion")]);
+                let format = balance.format(units);
+                let shown = |volume: f64| number(&format(volume)).0;
+                let transfers: f64 = balance.transfers.iter().map(|row| shown(row.volume)).sum();
+                let (wanted, decimals) = number(&format(now));
+                let rounding = 0.5 * (2 + balance.transfers.len()) as f64 * 10.0_f64.powi(-(decimals as i32));
+                let sum = shown(balance.start) + transfers;
+                assert!((sum - wanted).abs() <= rounding, "{sum} instead of {wanted}");
+                assert!(balance.transfers.iter().all(|row| row.volume.abs() < 1e-2 || shown(row.volume) != 0.0));
             }
         }
     }

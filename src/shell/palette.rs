@@ -76,12 +76,16 @@ impl SearchResult {
         let title = self.title.to_lowercase();
         let names = format!("{} {title} {}", self.place.to_lowercase(), self.other_names.to_lowercase());
         let contains_all = |text: &str| words.iter().all(|word| text.contains(word));
-        match () {
-            () if words.is_empty() => MatchQuality::Uncertain,
-            () if title.trim_end_matches('…').split_whitespace().eq(words.iter().copied()) => MatchQuality::Title,
-            () if contains_all(&title) => MatchQuality::WordsOfTitle,
-            () if contains_all(&names) => MatchQuality::WordsOfNames,
-            () => MatchQuality::Uncertain,
+        if words.is_empty() {
+            MatchQuality::Uncertain
+        } else if title.trim_end_matches('…').split_whitespace().eq(words.iter().copied()) {
+            MatchQuality::Title
+        } else if contains_all(&title) {
+            MatchQuality::WordsOfTitle
+        } else if contains_all(&names) {
+            MatchQuality::WordsOfNames
+        } else {
+            MatchQuality::Uncertain
         }
     }
 

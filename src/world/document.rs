@@ -149,6 +149,12 @@ pub(super) fn project(simulations: &Simulations, pose: CameraPose) -> Box<Projec
     Box::new(Project { chosen: simulations.selected_index(), views, ..Project::of(simulations.all().to_vec()) })
 }
 
+/// Returns a copy of the project for an autosave, which names the file that it belongs to.
+fn autosaved_project(simulations: &Simulations, pose: CameraPose) -> Box<Project> {
+    let file = simulations.file.as_ref().map(|file| file.path.clone());
+    Box::new(Project { file, ..*project(simulations, pose) })
+}
+
 /// Offers to recover autosaves left by crashes, until each is answered, now or after a later start.
 pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>) {
     let abandoned = &mut document.bypass_change_detection().abandoned;
@@ -217,8 +223,7 @@ pub(super) fn autosave(
             let held = jobs.locked.take();
             if fresh || document.handed_over {
                 let simulations = held.as_ref().map_or(&*simulations, |held| &held.before);
-                let mut project = project(simulations, *pose);
-                project.file = simulations.file.as_ref().map(|file| file.path.clone());
+                let mut project = autosaved_project(simulations, *pose);
                 match save(&mut project, slot.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
                     Ok(_) => document.handover_path = Some(slot.path().to_owned()),
@@ -235,8 +240,7 @@ pub(super) fn autosave(
     }
     document.kept_at = Instant::now();
     if fresh {
-        let (path, mut project) = (slot.path().to_owned(), project(&simulations, *pose));
-        project.file = simulations.file.as_ref().map(|file| file.path.clone());
+        let (path, mut project) = (slot.path().to_owned(), autosaved_project(&simulations, *pose));
         let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
         let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.is_kept(now);
         jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, kept);

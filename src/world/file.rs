@@ -222,6 +222,13 @@ struct SavedProject {
     size: String,
 }
 
+/// Result of a job that saves the project.
+enum SaveResult {
+    Saved(SavedProject),
+    /// Another program has changed the file at this path.
+    Changed(PathBuf),
+}
+
 /// Saves the project, unless another program has changed the `known` file since.
 fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose, known: Option<ProjectFile>) {
     work.preferences.remember_folder(&path);
@@ -246,11 +253,11 @@ fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose, known
     };
     let save = move |progress: &JobProgress| {
         if known.is_some_and(|file| file.is_changed()) {
-            return Ok(Err(path));
+            return Ok(SaveResult::Changed(path));
         }
         document::save(&mut project, &path, progress)?;
         let size = size_of(&path, &project);
-        Ok(Ok(SavedProject { file: ProjectFile::of(path), now, work: of, size }))
+        Ok(SaveResult::Saved(SavedProject { file: ProjectFile::of(path), now, work: of, size }))
     };
     work.jobs.start(&mut work.notices, job, save, take_saved);
 }
@@ -266,16 +273,16 @@ fn size_of(path: &Path, project: &Project) -> String {
     }
 }
 
-/// Completes saving; or, given the path of a file that another program has changed, asks whether to overwrite it.
+/// Completes saving, or offers to overwrite a file that another program has changed.
 fn take_saved(
-    In(saved): In<Result<SavedProject, PathBuf>>,
+    In(saved): In<SaveResult>,
     mut work: ProjectParams,
     mut document: ResMut<Document>,
     mut leave: MessageWriter<AppExit>,
 ) {
     let SavedProject { file, now, work: of, size } = match saved {
-        Ok(saved) => saved,
-        Err(path) => {
+        SaveResult::Saved(saved) => saved,
+        SaveResult::Changed(path) => {
             document.leaves();
             let text = format!(
                 "Not saved: another program has changed {} since it was opened or saved here. Overwrite it, or choose File ▸ Save as.",

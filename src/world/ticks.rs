@@ -10,7 +10,7 @@ use super::{
     smoothed,
 };
 use thalweg_scene::model::session::Session;
-use thalweg_sim::core::quantity::Quantity;
+use thalweg_sim::{core::quantity::Quantity, simulation::stage_changes::StageChanges};
 
 /// Speed above which ticks take priority over the frame rate.
 const FAST: f32 = 16.0;
@@ -167,7 +167,7 @@ pub(super) fn run_due_stage(
         overlay.by_stages = true;
     }
     let staged = simulations.selected().simulation.stage_changes();
-    if overlay.by_stages && staged.is_some_and(|staged| staged.layers.iter().any(|change| change.unit == "m/s")) {
+    if overlay.by_stages && staged.is_some_and(StageChanges::changes_flow) {
         overlay.arrows = true;
     }
 }

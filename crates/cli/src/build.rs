@@ -203,9 +203,12 @@ impl BuildArgs {
         let runs: u64 = sessions.iter().map(Session::additional_bytes).sum();
         Budget::present().request(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
         if let Some(log) = &self.log {
-            let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            let is_log = |export: &Export| whole(&self.out.join(export.file_name())) == whole(log);
-            if exports.iter().any(is_log) {
+            let folder = |path: &Path| {
+                let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+                std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+            };
+            let is_beside = folder(log.parent().unwrap_or(Path::new(""))) == folder(&self.out);
+            if is_beside && exports.iter().any(|export| log.file_name() == Some(export.file_name().as_ref())) {
                 let sentence = format!("--log {}: an output file has this name; choose another name", log.display());
                 return Err(Failure::bad_input(sentence));
             }

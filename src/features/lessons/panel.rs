@@ -147,7 +147,7 @@ fn staged_ui(ui: &mut Ui, staged: &StageChanges) {
             let [least, most] = [change.range.0, change.range.1].map(|end| times * f64::from(end) + 0.0);
             let range = format!("{} to {} {unit}", Rounded(least), Rounded(most));
             let help = format!("Largest decrease and increase, in {} changed cells.", grouped(change.cells as u64));
-            style::value_row(ui, &params::title(&change.layer.replace(' ', "_")), range, &help);
+            style::value_row(ui, &params::title(change.layer), range, &help);
         }
         for (title, rows) in ["Solids", "Water"].iter().zip(&staged.booked) {
             for (name, change) in rows {

@@ -110,17 +110,17 @@ impl TileSet {
                 let (raster, sidecar) = load_tile(tile, expected, load)?;
                 overlap = overlap.or(sidecar.tile_overlap);
                 line.push(TileBorder::of(&raster, &sidecar));
-                for warning in &raster.warnings {
-                    if !warnings.contains(warning) {
-                        warnings.push(warning.clone());
-                    }
+                // The other tiles are like the first, and the whole map reports its own cells without data.
+                if first.is_none() {
+                    warnings.clone_from(&raster.warnings);
                 }
                 first.get_or_insert(raster.cell_size);
             }
             borders.push(line);
         }
         let cell_size = first.unwrap_or_default();
-        if self.runs_up(&borders) {
+        // The program that states an overlap has named its tiles by the scheme.
+        if overlap.map_or_else(|| self.runs_up(&borders), |_| self.from_bottom) {
             self.rows.reverse();
             borders.reverse();
         }
@@ -196,10 +196,14 @@ impl TileSet {
 
     /// Returns `true` if the rows of tiles are numbered from the bottom of the map.
     fn runs_up(&self, borders: &[Vec<TileBorder>]) -> bool {
-        if let [Some(first), Some(last)] = [borders.first(), borders.last()].map(|line| line?[0].geo.as_ref())
-            && borders.len() > 1
-        {
-            return first.north < last.north;
+        if let [first, .., last] = borders {
+            match [first, last].map(|line| line[0].geo.as_ref()) {
+                [Some(first), Some(last)] => return first.north < last.north,
+                // A tile whose lower left corner is at 0, 0 has no georeference.
+                [None, Some(_)] => return true,
+                [Some(_), None] => return false,
+                [None, None] => {}
+            }
         }
         let (mut down, mut up) = (0.0, 0.0);
         for lines in borders.windows(2) {
@@ -251,11 +255,15 @@ fn shared(borders: &[Vec<TileBorder>]) -> usize {
     let down = lines.map(|(upper, lower)| [upper, lower]);
     let georeferenced = across.clone().map(|two| (two, true)).chain(down.clone().map(|two| (two, false))).next();
     if let Some(([first, second], is_across)) = georeferenced
-        && let (Some(from), Some(to)) = (&first.geo, &second.geo)
+        && let Some(known) = first.geo.as_ref().or(second.geo.as_ref())
     {
-        let (cells, offset, extent) = match is_across {
-            true => (first.size.0, to.west - from.west, from.width),
-            false => (first.size.1, from.north - to.north, from.height),
+        // A tile without a georeference has its lower left corner at 0, 0.
+        let west = |tile: &TileBorder| tile.geo.as_ref().map_or(0.0, |geo| geo.west);
+        let north = |tile: &TileBorder| tile.geo.as_ref().map_or(known.height, |geo| geo.north);
+        let (cells, offset, extent) = if is_across {
+            (first.size.0, west(second) - west(first), known.width)
+        } else {
+            (first.size.1, north(first) - north(second), known.height)
         };
         return (cells as f64 * (1.0 - offset / extent)).round().max(0.0) as usize;
     }

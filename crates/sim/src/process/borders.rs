@@ -1,4 +1,4 @@
-//! Tests that no wall or trench forms along the border of a map.
+//! Tests that no wall forms along the border of a map.
 
 use super::contract::{hills, run, variants};
 use crate::core::{

@@ -97,8 +97,7 @@ impl Simulation {
         let terrain = &self.terrain;
         let (width, height) = (terrain.width(), terrain.height());
         let speed = || {
-            let velocity = self.velocity().unwrap_or_else(|| [(); 2].map(|()| Grid::filled(width, height, 0.0)));
-            let [u, v] = velocity;
+            let Some([u, v]) = self.velocity() else { return vec![0.0; width * height] };
             u.iter().zip(v.iter()).map(|(u, v)| libm::hypotf(*u, *v)).collect::<Vec<f32>>()
         };
         let cells = match quantity {

@@ -21,15 +21,18 @@ const COLUMNS: [(&str, LedgerVolume); 7] = [
     ("in transit", |row| row.carried),
 ];
 
-/// A layer or quantity shown to the user: name, unit and values.
+/// A layer or quantity shown to the user: key, unit and values.
 type ShownLayer = (&'static str, &'static str, fn(&Simulation) -> Grid);
+
+/// Key of the flow speed.
+const FLOW_SPEED: &str = "flow_speed";
 
 /// The flow speed is the last, as only the layers in metres can be shown as a change.
 const SHOWN: [ShownLayer; 4] = [
     ("ground", "m", |simulation| simulation.terrain.ground()),
-    ("water depth", "m", |simulation| simulation.terrain.water.clone()),
-    ("suspended sediment", "m", |simulation| simulation.terrain.suspended.clone()),
-    ("flow speed", "m/s", |simulation| simulation.quantity(Quantity::Speed)),
+    ("water_depth", "m", |simulation| simulation.terrain.water.clone()),
+    ("suspended_sediment", "m", |simulation| simulation.terrain.suspended.clone()),
+    (FLOW_SPEED, "m/s", |simulation| simulation.quantity(Quantity::Speed)),
 ];
 
 /// State before a stage.
@@ -41,7 +44,7 @@ pub(crate) struct StageSnapshot {
 /// Change of a layer by a stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerChange {
-    /// Name of the layer.
+    /// Key of the layer.
     pub layer: &'static str,
     /// Unit of the layer.
     pub unit: &'static str,
@@ -62,6 +65,13 @@ pub struct StageChanges {
     pub change: Grid,
     /// Ledger entries of the stage, for solids and for water: name and volume in cubic metres.
     pub booked: [Vec<(&'static str, f64)>; 2],
+}
+
+impl StageChanges {
+    /// Returns `true` if the stage changed the flow.
+    pub fn changes_flow(&self) -> bool {
+        self.layers.iter().any(|change| change.layer == FLOW_SPEED)
+    }
 }
 
 impl StageSnapshot {
@@ -125,7 +135,7 @@ mod tests {
                 |of: usize, name: &str| staged.booked[of].iter().find(|(own, _)| *own == name).map_or(0.0, |row| row.1);
             rained += volume(1, "inflow");
             slid += volume(0, "deposited");
-            flows |= staged.layers.iter().any(|change| change.layer == "flow speed" && change.range.1 > 0.0);
+            flows |= staged.changes_flow();
             if staged.layers.first().is_some_and(|change| change.layer == "ground") {
                 ground.iter_mut().zip(staged.change.iter()).for_each(|(sum, change)| *sum += change);
                 assert!(run.quantity(Quantity::StageChange) == staged.change);

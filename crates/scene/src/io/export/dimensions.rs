@@ -237,7 +237,7 @@ pub(super) struct ExportLayout {
 }
 
 impl Dimensions {
-    /// Returns the dimensions with size, tiles names and import settings of a preset.
+    /// Returns the dimensions with size, tile names and import settings of a preset.
     pub fn for_preset(self, set: &ExportSet) -> Self {
         let names = set.tile_names();
         let tiles = self.tiles.map(|tiles| TileGrid { names, ..tiles });

@@ -163,7 +163,7 @@ impl MeshGrid {
         let ([left, right], [top, bottom]) = (part.columns, part.rows);
         let line = |cells: Vec<usize>| {
             let span = (2 * part.step + 1).min(cells.len());
-            let reliefs = cells.windows(span).step_by(part.step).map(|cells| {
+            let reliefs = cells.windows(span).map(|cells| {
                 let heights = || cells.iter().map(|&cell| self.ground[cell]);
                 heights().fold(f32::MIN, f32::max) - heights().fold(f32::MAX, f32::min)
             });

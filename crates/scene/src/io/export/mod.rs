@@ -474,6 +474,12 @@ pub fn write_files(
         output.write(name, |file| export.write(subject, file, &JobProgress::default()))?;
         progress.done(index + 1, exports.len());
     }
+    // Settings are of no use without the heights to which they apply.
+    let guide = subject.dimensions.preset.and_then(ExportSet::from_key).and_then(|set| set.import.as_ref());
+    let heights = guide.and_then(|guide| Export::parse(guide.heights).ok());
+    if heights.is_none_or(|heights| !exports.contains(&heights)) {
+        return Ok(None);
+    }
     let Some(ImportNotes { report, markdown }) = subject.import_notes(before) else { return Ok(None) };
     output.write(format!("{before}import.md"), |file| output::write(file, markdown))?;
     Ok(Some(report))

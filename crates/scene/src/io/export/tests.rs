@@ -616,6 +616,7 @@ fn tiles_share_codes_have_one_range_and_are_read_back_as_one_map() {
     let whole = ExportSubject::new(&session, Dimensions::default(), &[]).expect("it is small");
     for (names, overlap, count) in [
         (TileNames::Unreal, 1, (3, 2)),
+        (TileNames::Unreal, 3, (3, 2)),
         (TileNames::Unity, 1, (2, 3)),
         (TileNames::Gaea, 0, (4, 4)),
         (TileNames::Tms, 3, (2, 2)),

@@ -106,11 +106,11 @@ fn quantised_weights(weights: [f32; 4], first: usize) -> [u8; 4] {
     bytes
 }
 
-/// Surroundings whose mean height tells hollows from crests, in cells: axial and diagonal distance, as in the viewport.
+/// Neighbourhood whose mean height distinguishes depressions from ridges, in cells: axial and diagonal distance, as in the viewport.
 const SURROUNDINGS: (isize, isize) = (5, 4);
 /// Mean slope of the surroundings at which curvature saturates.
 const CURVATURE: f32 = 0.5;
-/// Half the width of the distribution of the noise that divides woods from open land.
+/// Half the width of the distribution of the noise that separates forest from open land.
 const CLUMPS: f32 = 0.25;
 
 /// Returns the expected fraction of each cell under trees, by the rules with which the viewport draws forest: on soil in hollows and along

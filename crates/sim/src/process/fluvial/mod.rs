@@ -15,7 +15,7 @@
 //! divided into substeps (`substeps.rs`).
 //!
 //! Outlets are the base level and keep their height: they neither rise nor erode nor aggrade, and the sediment that reaches them is booked
-//! as outflow. On an open map they are the border cells where water leaves ([`drainage`](crate::hydrology::drainage)); all other border
+//! as outflow, less what creeps in over the border. On an open map they are the border cells where water leaves ([`drainage`](crate::hydrology::drainage)); all other border
 //! cells rise and erode like the interior, and hillslopes continue over the border. The rounding error of a tick, as heights have 24 bits,
 //! is carried over to the next.
 //!
@@ -98,18 +98,19 @@ struct FluvialBuffers {
     ground: Vec<f32>,
     change: Vec<f32>,
     pieces: PieceBatches,
-    /// Parameters at the start of the tick, their masked values, and precomputed powers of areas.
+    /// Parameters at the start of the tick, with the length of a substep in place of that of the tick; their masked values, and precomputed
+    /// powers of areas.
     params: Params,
     masked: Option<Arc<MaskedParams<Params>>>,
     powers: Vec<f64>,
-    /// Border cells that have risen, and their bedrock before, in metres.
+    /// Border cells that were free to rise, and their bedrock before, in metres.
     risen_border: Vec<(u32, f32)>,
     /// Substeps of the tick, and the index of the current one.
     substeps: Substeps,
     substep: usize,
     /// Next part of the current stage.
     part: usize,
-    /// Outflow so far, in cubic metres.
+    /// Net outflow of the substep so far, in cubic metres; negative for inflow by creep.
     left: f64,
 }
 
@@ -153,9 +154,18 @@ impl<'a> FluvialCoefficients<'a> {
         Self { even: MaskedCoefficients::new(params, masked, of), width, masked: masked.is_some() }
     }
 
-    /// Returns the highest uplift rate, in metres per year.
-    fn fastest_uplift(&self) -> f64 {
-        self.even.unmasked_and_masked(3).map(f64::from).into_iter().fold(0.0, f64::max)
+    /// Returns the coefficients of the fastest response, masked or not: highest erodibility, lowest critical slope, highest uplift rate.
+    fn fastest(&self) -> CellCoefficients {
+        let [free, masked] = [0, 1].map(|end| {
+            let of = |number: usize| f64::from(self.even.unmasked_and_masked(number)[end]);
+            CellCoefficients { erodibility: of(0), deposition: of(1), critical_slope: of(2), uplift_rate: of(3) }
+        });
+        CellCoefficients {
+            erodibility: free.erodibility.max(masked.erodibility),
+            critical_slope: free.critical_slope.min(masked.critical_slope),
+            uplift_rate: free.uplift_rate.max(masked.uplift_rate),
+            ..free
+        }
     }
 
     #[inline(always)]
@@ -243,7 +253,7 @@ impl Process for Fluvial {
                 work.params = setup.params.clone();
                 work.masked = setup.masked_params(terrain, work.params.mode).map(Arc::new);
                 let numbers = FluvialCoefficients::new(&work.params, work.masked.as_deref(), terrain.width());
-                work.substeps = Substeps::of(&work.params, terrain, numbers.fastest_uplift());
+                work.substeps = Substeps::of(&work.params, terrain, numbers.fastest());
                 work.params.years_per_tick = work.substeps.years as f32;
             }
             work.powers = solve::powers(&work.params, area, work.ground.len());
@@ -311,14 +321,12 @@ impl Process for Fluvial {
                 // Outlets that have formed since, such as those over which depressions spill, have not risen either.
                 for &(cell, rock) in &*risen_border {
                     let outlet = cell as usize;
-                    if drainage.outlets().binary_search(&cell).is_ok()
-                        && terrain.bedrock[outlet] + terrain.sand[outlet] > params.sea()
-                    {
+                    if drainage.outlets().binary_search(&cell).is_ok() && rock + terrain.sand[outlet] >= params.sea() {
                         let risen = (f64::from(terrain.bedrock[outlet]) - f64::from(rock)) * area;
                         row.inflow -= risen;
                         row.moved -= risen;
                         terrain.bedrock[outlet] = rock;
-                        ground[outlet] = (rock + terrain.sand[outlet]).max(params.sea());
+                        ground[outlet] = rock + terrain.sand[outlet];
                     }
                 }
                 pieces.begin(drainage.outlets());

@@ -220,6 +220,18 @@ fn sea_level_is_base_level_of_emerging_island() {
 }
 
 #[test]
+fn sea_floor_emerges_at_open_border() {
+    let on_border = |x: usize, y: usize| x == 0 || y == 0 || x == 31 || y == 31;
+    let floor = Grid::from_fn(32, 32, |x, y| if on_border(x, y) { -1.0 } else { 5.0 + (x + y) as f32 });
+    let params = Params { sea_level: 0.0, ..Params::default() };
+    let run = run_process(Fluvial::with(params), Terrain::bare(floor, 100.0, Edge::Open), 4);
+    let ground = run.terrain.ground();
+    for (cell, (&ground, &water)) in ground.iter().zip(run.terrain.water.iter()).enumerate() {
+        assert!(ground >= 0.0 && water == 0.0, "{cell}: {ground} m, {water} m of water");
+    }
+}
+
+#[test]
 fn falling_sea_level_exposes_land_even_after_restore() {
     let mut terrain = ground(64, 60.0);
     terrain.uplift = Some(uplift_map(Uplift::Dome, 64, 64, 1));
