@@ -28,7 +28,7 @@ pub struct Annotations<'w> {
     divider: Res<'w, Divider>,
     overlay: Res<'w, Overlay>,
     workspace: Res<'w, State<Workspace>>,
-    presentation: Res<'w, Presentation>,
+    presentation: Option<Res<'w, Presentation>>,
     transport: Res<'w, Transport>,
 }
 
@@ -118,7 +118,7 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Annotations) -> Vec<AppCommand> {
     let (begun, now) = (root.id().with("present"), root.input(|input| input.time));
     if panels && *state.workspace == Workspace::Present {
         let since = now - root.data_mut(|data| *data.get_temp_mut_or_insert_with(begun, || now));
-        if !state.presentation.is_on() && (since < HINT || !state.transport.playing) {
+        if state.presentation.is_none() && (since < HINT || !state.transport.playing) {
             let back =
                 "Click and hold on the terrain: rain · Shift: remove water · L: raise · K: lower · Esc: leave Present";
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
@@ -169,13 +169,13 @@ fn north_and_scale_ui(
     free: Res<ViewportArea>,
     preferences: Res<Preferences>,
     workspace: Res<State<Workspace>>,
-    presentation: Res<Presentation>,
+    presentation: Option<Res<Presentation>>,
 ) -> Vec<AppCommand> {
     let (view, turned, metres) = (root.max_rect(), free.azimuth, free.metres);
     let settings = &preferences.settings;
     let wanted = match settings.scale_and_north {
         GuideVisibility::InLearn => {
-            *workspace == Workspace::Learn || presentation.is_on() && *workspace == Workspace::Present
+            *workspace == Workspace::Learn || presentation.is_some() && *workspace == Workspace::Present
         }
         GuideVisibility::Always => true,
         GuideVisibility::Never => false,

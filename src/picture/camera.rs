@@ -297,7 +297,7 @@ pub(super) struct KeyframeFollower {
 /// Animates the camera along the keyframes of the presented scene or of the project until the user moves it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keyframes(
-    (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeyframes>),
+    (presentation, simulations, follows): (Option<Res<Presentation>>, Res<Simulations>, Res<FollowsKeyframes>),
     (whole, mode, over_view): (Option<Res<SceneFrame>>, Res<State<CameraMode>>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
@@ -312,7 +312,8 @@ pub(super) fn follow_keyframes(
     let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
     let moved = std::mem::take(&mut viewpoint.bypass_change_detection().moved) || turned && over_view.terrain;
     let own = simulations.views.keys.script();
-    let script = match presentation.item(&simulations) {
+    let presented = presentation.as_ref().and_then(|presentation| presentation.item(&simulations));
+    let script = match presented {
         Some(item) => item.script().or(own),
         None => own.filter(|_| follows.0),
     };
@@ -322,7 +323,7 @@ pub(super) fn follow_keyframes(
         return;
     };
     let to = whole.place(&script.at(simulations.ticks() as f64));
-    let shows = presentation.item(&simulations).is_some();
+    let shows = presented.is_some();
     if way.work != Some(simulations.project_id()) {
         let turns = nearest_turn(camera.target_yaw, to.yaw) - to.yaw;
         *way = KeyframeFollower { work: Some(simulations.project_id()), turns, ..KeyframeFollower::default() };

@@ -20,7 +20,7 @@ fn base_title(session: &Session, units: UnitSystem, named: bool) -> String {
 pub(super) fn place_labels(
     simulations: Res<Simulations>,
     (blocks, mode, comparison): (Res<TerrainBlocks>, Res<State<CameraMode>>, Res<State<Comparison>>),
-    (workspace, preferences, presentation): (Res<State<Workspace>>, Res<Preferences>, Res<Presentation>),
+    (workspace, preferences, presentation): (Res<State<Workspace>>, Res<Preferences>, Option<Res<Presentation>>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<ViewportArea>,
 ) {
@@ -31,7 +31,7 @@ pub(super) fn place_labels(
     let apart = simulations.all().iter().zip(&blocks.numbers).filter(|_| comparison.pair(&simulations).is_none());
     for (index, (session, numbers)) in apart.enumerate() {
         // A single block is labelled with name and dimensions during presentations.
-        let named = presentation.item(&simulations).is_some();
+        let named = presentation.as_ref().is_some_and(|presentation| presentation.item(&simulations).is_some());
         let presents = *workspace == Workspace::Present;
         let presented = || presents.then(|| base_title(session, preferences.settings.units, named));
         let Some(title) = session.tile_title().or_else(presented) else { continue };

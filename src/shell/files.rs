@@ -414,12 +414,12 @@ pub fn playlist_error(path: &Path) -> Option<String> {
 /// Opens, loads or imports a file dropped on the window, depending on its extension and contents. The playlist editor takes any number.
 pub(crate) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
-    presentation: Res<Presentation>,
+    presentation: Option<Res<Presentation>>,
     windows: Res<FloatingWindows>,
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<AppCommand>,
 ) {
-    if presentation.is_kiosk() {
+    if presentation.is_some_and(|presentation| presentation.is_kiosk()) {
         drops.clear();
         return;
     }
@@ -466,7 +466,6 @@ mod tests {
         app.add_message::<FileDragAndDrop>()
             .add_message::<AppCommand>()
             .init_resource::<Notices>()
-            .init_resource::<Presentation>()
             .init_resource::<FloatingWindows>()
             .add_systems(Update, take_dropped_files);
         for path in paths {

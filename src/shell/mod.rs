@@ -142,7 +142,7 @@ fn draw(
     // A single off-screen frame must be complete.
     let once = world.contains_resource::<UiRenderTarget>();
     context.data_mut(|data| data.insert_temp(egui::Id::new(DRAWN_ONCE), once));
-    if world.resource::<Presentation>().is_kiosk() {
+    if world.get_resource::<Presentation>().is_some_and(Presentation::is_kiosk) {
         context.options_mut(|options| options.zoom_with_keyboard = false);
     }
     access::begin(&context, *before);
@@ -314,12 +314,12 @@ pub(crate) fn snap_to_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect
 fn ask_to_leave(
     mut closing: MessageReader<WindowCloseRequested>,
     main: Query<(), With<PrimaryWindow>>,
-    presentation: Res<Presentation>,
+    presentation: Option<Res<Presentation>>,
     mut asked: MessageWriter<AppCommand>,
     mut commands: Commands,
 ) {
     if closing.read().filter(|closing| main.contains(closing.window)).count() > 0 {
-        if presentation.is_kiosk() {
+        if presentation.is_some_and(|presentation| presentation.is_kiosk()) {
             // A kiosk has nothing to save and does not accept the command.
             commands.trigger(FileCommand::QuitUnsaved);
         } else {

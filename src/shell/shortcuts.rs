@@ -128,7 +128,7 @@ pub(crate) fn send_commands(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
     (comparison, workspace, lessons): (Res<State<Comparison>>, Res<State<Workspace>>, Res<LessonState>),
-    (presentation, simulations, mut notices): (Res<Presentation>, Res<Simulations>, ResMut<Notices>),
+    (presentation, simulations, mut notices): (Option<Res<Presentation>>, Res<Simulations>, ResMut<Notices>),
     (others, keyboard, at_desk, table): (
         OtherWindows,
         Res<KeyboardFocus>,
@@ -139,6 +139,7 @@ pub(crate) fn send_commands(
     (mut steps, mut commands): (ResMut<NavigationInput>, MessageWriter<AppCommand>),
 ) {
     let lesson = lessons.attempt.as_ref().filter(|_| *workspace == Workspace::Learn).map(|attempt| &attempt.lesson);
+    let kiosk = presentation.as_ref().is_some_and(|presentation| presentation.is_kiosk());
     let protected = lesson.is_some_and(|lesson| !lesson.head.sculpting);
     if lost.read().next().is_some() {
         // Without the focus, key releases are not received.
@@ -183,7 +184,7 @@ pub(crate) fn send_commands(
                     }
                     KeyboardFocus::Modal => function_key,
                 };
-                let page = page_of(modifiers, key, keyboard).filter(|_| presentation.is_on());
+                let page = page_of(modifiers, key, keyboard).filter(|_| presentation.is_some());
                 let view = view_of(modifiers, key, keyboard).filter(|_| *workspace == Workspace::Present);
                 let before_a_room = page.map(AppCommand::from).or(view.map(AppCommand::from));
                 let ours = ours || before_a_room.is_some();
@@ -191,15 +192,14 @@ pub(crate) fn send_commands(
                     continue;
                 }
                 let asked = before_a_room.as_ref().or(table.by_shortcut(modifiers, key));
-                let asked =
-                    asked.filter(|command| !presentation.is_kiosk() || command.is_allowed_in_kiosk(&simulations));
+                let asked = asked.filter(|command| !kiosk || command.is_allowed_in_kiosk(&simulations));
                 // The presenter's window accepts only these; the effect of all others appears in the main window.
                 let asked = asked.filter(|command| !elsewhere || command.is_allowed_in_presenter());
                 if input.repeat && !asked.is_some_and(AppCommand::repeats_while_held) {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && *comparison == Comparison::Off && !elsewhere {
-                    if !presentation.is_kiosk() {
+                    if !kiosk {
                         down.start = true;
                         commands.write(CompareCommand::Show(Comparison::Start).into());
                     }
@@ -280,7 +280,6 @@ mod tests {
             .init_resource::<NavigationInput>()
             .init_resource::<LessonState>()
             .init_resource::<Notices>()
-            .init_resource::<Presentation>()
             .init_resource::<State<Workspace>>()
             .insert_resource(Simulations::new(vec![Session::placeholder("alone", 1, Origin::default())]))
             .insert_resource(crate::features::command_table())

@@ -13,11 +13,13 @@ pub(crate) fn layer_ui(
     InMut(root): InMut<Ui>,
     notices: Res<Notices>,
     workspace: Res<State<Workspace>>,
-    presentation: Res<Presentation>,
+    presentation: Option<Res<Presentation>>,
 ) -> Vec<AppCommand> {
-    let shows = *workspace == Workspace::Present && presentation.is_on();
-    let told =
-        |level| !shows || !presentation.is_kiosk() && matches!(level, NoticeLevel::Error | NoticeLevel::Question);
+    let presentation = presentation.filter(|_| *workspace == Workspace::Present);
+    let told = |level| {
+        let is_problem = matches!(level, NoticeLevel::Error | NoticeLevel::Question);
+        presentation.as_ref().is_none_or(|presentation| is_problem && !presentation.is_kiosk())
+    };
     toasts_ui(root.ctx(), &notices, root.max_rect(), told)
 }
 

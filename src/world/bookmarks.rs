@@ -83,7 +83,7 @@ fn keep_view(kept: On<SaveBookmark>, mut work: ProjectParams, (eye, mode): (Res<
 fn change_keyframes(
     command: On<KeyframeCommand>,
     mut work: ProjectParams,
-    (eye, mode, presentation): (Res<CameraPose>, Res<State<CameraMode>>, Res<Presentation>),
+    (eye, mode, presentation): (Res<CameraPose>, Res<State<CameraMode>>, Option<Res<Presentation>>),
     mut follows_keys: ResMut<FollowsKeyframes>,
 ) {
     const ROUND: &str = "Keyframes are not available while walking or flying. Press Esc to stop, then try again.";
@@ -91,7 +91,7 @@ fn change_keyframes(
     let mut keys = work.simulations.views.keys.clone();
     let label = match *command.event() {
         KeyframeCommand::Set => {
-            let Some(pose) = eye.pose.filter(|_| orbits && !presentation.is_on()) else {
+            let Some(pose) = eye.pose.filter(|_| orbits && presentation.is_none()) else {
                 work.notices.notify(NoticeLevel::Info, ROUND);
                 return;
             };

@@ -168,7 +168,9 @@ pub(super) fn execute_commands(world: &mut World, mut asked: Local<MessageCursor
 
 fn execute_command(command: &AppCommand, world: &mut World) {
     let simulations = world.resource::<Simulations>();
-    if world.resource::<Presentation>().is_kiosk() && !command.is_allowed_in_kiosk(simulations) {
+    if world.get_resource::<Presentation>().is_some_and(Presentation::is_kiosk)
+        && !command.is_allowed_in_kiosk(simulations)
+    {
         return;
     }
     if let Some(held) = world.resource::<Jobs>().locked.as_ref().filter(|_| command.0.requires_project()) {
@@ -207,7 +209,6 @@ mod tests {
         let mut app = App::new();
         app.add_message::<AppCommand>()
             .init_resource::<Counted>()
-            .init_resource::<Presentation>()
             .init_resource::<Jobs>()
             .init_resource::<Notices>()
             .insert_resource(Simulations::new(vec![thalweg_scene::model::session::Session::placeholder(

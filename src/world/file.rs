@@ -120,8 +120,13 @@ fn handle_command(
         }
         FileCommand::LoadPreset(path) => {
             work.preferences.remember_folder(path);
-            let loaded = Preset::load(path).and_then(|preset| set_preset(&mut work, preset, path));
-            work.notify_result(loaded, format!("Loaded parameters from {}.", path.display()));
+            let path = path.clone();
+            let load = move |_: &JobProgress| Preset::load(&path).map(|preset| (preset, path));
+            let apply = |In((preset, path)): In<(Preset, PathBuf)>, mut work: ProjectParams| {
+                let applied = set_preset(&mut work, preset, &path);
+                work.notify_result(applied, format!("Loaded parameters from {}.", path.display()));
+            };
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Independent, ""), load, apply);
         }
         FileCommand::UsePreset(name) => {
             if let Some(preset) = Preset::built_in(name) {

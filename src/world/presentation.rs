@@ -56,16 +56,31 @@ impl AppCommandEvent for PresentCommand {
     }
 }
 
-/// Presented playlist, if any.
-#[derive(Resource, Default)]
+/// State of the current scene of a presentation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum SceneState {
+    /// It is being opened.
+    Opening,
+    /// It cannot be opened.
+    Failed,
+    /// It is open.
+    Open {
+        /// Identifier of its project.
+        project: u64,
+        /// `true` if it has been paused at its last tick.
+        paused: bool,
+    },
+}
+
+/// The running presentation. The resource exists only during a presentation.
+#[derive(Resource)]
 pub struct Presentation {
-    list: Option<Arc<Playlist>>,
+    list: Arc<Playlist>,
     /// `true` if files and panels are locked, and the list starts again without input.
     kiosk: bool,
-    /// Index of the scene that is open or being opened.
+    /// Index of the current scene.
     at: usize,
-    /// Identifier of the scene's project; `None` while it is being opened.
-    work: Option<u64>,
+    scene: SceneState,
     /// Time since the scene was requested, and then since it was opened.
     age: Duration,
     /// Time since the presentation started.
@@ -74,86 +89,68 @@ pub struct Presentation {
     idle: Option<Duration>,
     /// Minimum time until the next request.
     rest: Duration,
-    /// `true` if the last scene could not be opened.
-    failed: bool,
-    /// `true` if the scene has been paused at its last tick.
-    stopped: bool,
 }
 
 impl Presentation {
+    /// Creates a presentation whose first scene is being opened.
+    fn new(list: Arc<Playlist>, kiosk: bool) -> Self {
+        let [age, whole, rest] = [Duration::ZERO; 3];
+        Self { list, kiosk, at: 0, scene: SceneState::Opening, age, whole, idle: None, rest }
+    }
+
     /// Creates a presentation whose first scene is open.
     pub fn of(list: Arc<Playlist>, kiosk: bool, simulations: &Simulations) -> Self {
-        let mut presentation = Self::default();
-        presentation.begin(list, kiosk);
-        presentation.is_shown(simulations);
+        let mut presentation = Self::new(list, kiosk);
+        presentation.mark_opened(simulations);
         presentation
     }
 
-    /// Starts a presentation. The caller opens its first scene.
-    pub(super) fn begin(&mut self, list: Arc<Playlist>, kiosk: bool) {
-        *self = Self { list: Some(list), kiosk, ..Self::default() };
-    }
-
-    /// Advances by a number of scenes. Returns the playlist and the index of the new scene, or `None` beyond either end. In a
-    /// kiosk, the first scene follows the last.
-    pub(super) fn go(&mut self, steps: isize) -> Option<(Arc<Playlist>, usize)> {
-        let list = self.list.clone()?;
-        let count = list.scenes.len();
+    /// Advances by a number of scenes. Returns the index of the new scene, or `None` beyond either end. In a kiosk, the first scene
+    /// follows the last.
+    fn go(&mut self, steps: isize) -> Option<usize> {
+        let count = self.list.scenes.len();
         let at = match self.kiosk {
             true => (self.at as isize + steps).rem_euclid(count as isize) as usize,
             false => self.at.checked_add_signed(steps).filter(|at| *at < count)?,
         };
-        (self.at, self.work, self.age) = (at, None, Duration::ZERO);
-        (self.failed, self.stopped) = (false, false);
-        Some((list, at))
-    }
-
-    /// Returns to the first scene. Returns the playlist and its index.
-    pub(super) fn again(&mut self) -> Option<(Arc<Playlist>, usize)> {
-        self.at = 0;
-        self.go(0)
+        (self.at, self.scene, self.age) = (at, SceneState::Opening, Duration::ZERO);
+        Some(at)
     }
 
     /// Marks the requested scene as open.
-    pub(super) fn is_shown(&mut self, simulations: &Simulations) {
-        (self.work, self.age) = (Some(simulations.project_id()), Duration::ZERO);
+    fn mark_opened(&mut self, simulations: &Simulations) {
+        self.scene = SceneState::Open { project: simulations.project_id(), paused: false };
+        self.age = Duration::ZERO;
     }
 
     /// Marks the requested scene as failed.
-    pub(super) fn mark_failed(&mut self) {
-        (self.failed, self.age) = (self.is_on() && self.work.is_none(), Duration::ZERO);
-    }
-
-    /// Ends the presentation.
-    pub(super) fn end(&mut self) {
-        *self = Self::default();
-    }
-
-    /// Returns `true` if a presentation is running.
-    pub fn is_on(&self) -> bool {
-        self.list.is_some()
+    fn mark_failed(&mut self) {
+        if self.scene == SceneState::Opening {
+            self.scene = SceneState::Failed;
+        }
+        self.age = Duration::ZERO;
     }
 
     /// Returns `true` if files and panels are locked.
     pub fn is_kiosk(&self) -> bool {
-        self.kiosk && self.list.is_some()
+        self.kiosk
     }
 
     /// Returns the current scene, unless another project has replaced it.
     pub fn item(&self, simulations: &Simulations) -> Option<&Item> {
-        let list = self.list.as_ref()?;
-        self.work.filter(|work| *work == simulations.project_id()).and_then(|_| list.scenes.get(self.at))
+        let is_open = matches!(self.scene, SceneState::Open { project, .. } if project == simulations.project_id());
+        self.list.scenes.get(self.at).filter(|_| is_open)
     }
 
     /// Returns the presented playlist.
-    pub fn list(&self) -> Option<&Arc<Playlist>> {
-        self.list.as_ref()
+    pub fn list(&self) -> &Arc<Playlist> {
+        &self.list
     }
 
     /// Returns the time until the next scene follows automatically, or `None` if it does not. Input by a visitor extends it.
     pub fn left(&self) -> Option<Duration> {
         let (number, count) = self.number();
-        let seconds = self.list.as_ref()?.scenes.get(self.at)?.seconds;
+        let seconds = self.list.scenes.get(self.at)?.seconds;
         let seconds = if self.kiosk && seconds == 0.0 { DEFAULT_SCENE_SECONDS } else { seconds };
         let rest = self.idle.map_or(Duration::ZERO, |idle| INTERACTION_GRACE.saturating_sub(idle));
         let left = Duration::from_secs_f64(seconds).saturating_sub(self.age).max(rest);
@@ -167,7 +164,7 @@ impl Presentation {
 
     /// Returns the number of the scene, from 1, and the number of scenes.
     pub fn number(&self) -> (usize, usize) {
-        (self.at + 1, self.list.as_ref().map_or(0, |list| list.scenes.len()))
+        (self.at + 1, self.list.scenes.len())
     }
 
     /// Registers input by a visitor.
@@ -186,7 +183,8 @@ impl Presentation {
         }
         if self.item(simulations).is_none() {
             // A scene that cannot be opened does not stop a kiosk.
-            return (self.kiosk && self.failed && self.age >= RETRY_DELAY).then_some(PresentCommand::Go(1));
+            let skips = self.kiosk && self.scene == SceneState::Failed && self.age >= RETRY_DELAY;
+            return skips.then_some(PresentCommand::Go(1));
         }
         if self.kiosk && self.idle.is_some_and(|idle| idle >= KIOSK_IDLE) {
             return Some(PresentCommand::Again);
@@ -230,37 +228,34 @@ impl Draft {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Presentation>()
-        .init_resource::<Draft>()
-        .add_observer(handle_command)
-        .add_observer(end)
-        .add_systems(
-            Update,
-            follow
-                .after(super::fast_forward::follow)
-                .before(super::fault::stop_broken)
-                .run_if(has_project.and_then(in_state(Workspace::Present)))
-                .in_set(FrameSystems::Tick),
-        );
+    app.init_resource::<Draft>().add_observer(handle_command).add_observer(end).add_systems(
+        Update,
+        follow
+            .after(super::fast_forward::follow)
+            .before(super::fault::stop_broken)
+            .run_if(has_project.and_then(resource_exists::<Presentation>).and_then(in_state(Workspace::Present)))
+            .in_set(FrameSystems::Tick),
+    );
 }
 
 fn handle_command(
     command: On<PresentCommand>,
-    mut presentation: ResMut<Presentation>,
+    mut presentation: Option<ResMut<Presentation>>,
     mut draft: ResMut<Draft>,
     mut document: ResMut<Document>,
     mut jobs: ResMut<Jobs>,
     mut notices: ResMut<Notices>,
     mut commands: Commands,
 ) {
-    let next = match command.event() {
+    let steps = match command.event() {
         PresentCommand::Begin(list) => {
-            presentation.begin(Arc::clone(list), false);
+            commands.insert_resource(Presentation::new(Arc::clone(list), false));
             commands.trigger(OpenWorkspace(Workspace::Present));
-            presentation.go(0)
+            commands.trigger(PresentCommand::Again);
+            return;
         }
-        PresentCommand::Again => presentation.again(),
-        PresentCommand::Go(steps) => presentation.go(*steps),
+        PresentCommand::Again => presentation.as_ref().map_or(0, |presentation| -(presentation.at as isize)),
+        PresentCommand::Go(steps) => *steps,
         PresentCommand::Save(list, path) => {
             let job = Job::new(JobKind::Independent, "Saving playlist…");
             let (list, path) = (Arc::clone(list), path.clone());
@@ -273,21 +268,20 @@ fn handle_command(
             return;
         }
     };
-    match next {
-        Some((list, at)) => {
-            document.autosave_now();
-            // The audience does not need a notification.
-            let mut job = Job::new(JobKind::Open, "");
-            job.on_failure = |world| world.resource_mut::<Presentation>().mark_failed();
-            jobs.start(&mut notices, job, move |_: &JobProgress| open_scene(&list, at), show_scene);
-        }
-        None if presentation.number().1 > 0 => {}
-        None => {
-            let text =
-                "No presentation is running. Open or drop a playlist, or start Thalweg with \"thalweg present\".";
-            notices.notify(NoticeLevel::Info, text);
-        }
-    }
+    let Some(presentation) = &mut presentation else {
+        let text = "No presentation is running. Open or drop a playlist, or start Thalweg with \"thalweg present\".";
+        notices.notify(NoticeLevel::Info, text);
+        return;
+    };
+    let Some(at) = presentation.go(steps) else { return };
+    document.autosave_now();
+    // The audience does not need a notification.
+    let mut job = Job::new(JobKind::Open, "");
+    job.on_failure = |world| {
+        world.get_resource_mut::<Presentation>().into_iter().for_each(|mut presentation| presentation.mark_failed());
+    };
+    let list = Arc::clone(presentation.list());
+    jobs.start(&mut notices, job, move |_: &JobProgress| open_scene(&list, at), show_scene);
 }
 
 fn mark_saved(In((list, path)): In<(Arc<Playlist>, PathBuf)>, mut draft: ResMut<Draft>, notices: ResMut<Notices>) {
@@ -313,15 +307,13 @@ fn open_scene(list: &Playlist, at: usize) -> Result<OpenedScene, Error> {
 fn show_scene(
     In(OpenedScene { title, sessions, keys }): In<OpenedScene>,
     mut work: ProjectParams,
-    mut presentation: ResMut<Presentation>,
+    presentation: Option<ResMut<Presentation>>,
     mut document: ResMut<Document>,
     mut ahead: ResMut<FastForward>,
     mut commands: Commands,
 ) {
-    if !presentation.is_on() {
-        // The presentation was ended meanwhile.
-        return;
-    }
+    // It may have ended meanwhile.
+    let Some(mut presentation) = presentation else { return };
     if presentation.is_kiosk() {
         // There is no undo in a kiosk.
         *work.history = History::default();
@@ -333,7 +325,7 @@ fn show_scene(
     work.replace(Label::Opened(title), simulations, &StoredTimeline::default());
     document.is_opened(&work);
     commands.trigger(ProjectReplaced { opened: true, presented: true });
-    presentation.is_shown(&work.simulations);
+    presentation.mark_opened(&work.simulations);
     if usual && presentation.item(&work.simulations).is_none_or(|item| item.camera.is_empty()) {
         commands.trigger(CameraCommand::FrameAll);
         if presentation.is_kiosk() {
@@ -345,9 +337,9 @@ fn show_scene(
 }
 
 /// Ends the presentation when something else is opened.
-fn end(replaced: On<ProjectReplaced>, mut presentation: ResMut<Presentation>) {
+fn end(replaced: On<ProjectReplaced>, mut commands: Commands) {
     if !replaced.presented {
-        presentation.end();
+        commands.remove_resource::<Presentation>();
     }
 }
 
@@ -359,18 +351,17 @@ fn follow(
     mut transport: ResMut<Transport>,
     mut commands: Commands,
 ) {
-    if !presentation.is_on() {
-        return;
-    }
     // Time passes in every frame, and nothing depends on its change detection.
     let presentation = presentation.bypass_change_detection();
     let last = presentation.item(&simulations).map_or(0, |item| item.ticks.1);
     // Pause only once, so that the user can continue.
     let is_over = last > 0 && simulations.ticks() >= last;
-    if is_over && transport.playing && !presentation.stopped {
-        transport.pause();
+    if let SceneState::Open { paused, .. } = &mut presentation.scene {
+        if is_over && transport.playing && !*paused {
+            transport.pause();
+        }
+        *paused = is_over;
     }
-    presentation.stopped = is_over;
     if let Some(next) = presentation.next(&simulations, time.delta()) {
         presentation.rest = RETRY_DELAY;
         if next == PresentCommand::Again {

@@ -4,7 +4,7 @@ use bevy::prelude::*;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{AppCommandEvent, Job, JobKind, NoticeLevel, ProjectParams, Simulations};
+use super::{AppCommandEvent, Job, JobKind, NoticeLevel, ProjectParams, Simulations, run::generate_tiles};
 use thalweg_scene::{
     io::JobProgress,
     model::{origin::Tile, session::Session},
@@ -48,7 +48,7 @@ pub struct Quiz {
     pub score: [u32; 2],
 }
 
-/// Question with its two simulations.
+/// Question with the tiles of its two simulations.
 type GeneratedQuestion = (QuizQuestion, [Tile; 2]);
 
 /// Command of the quiz.
@@ -79,35 +79,35 @@ fn handle_command(command: On<QuizCommand>, mut work: ProjectParams, mut quiz: R
 
 /// Searches for a parameter with a visible effect, in the background.
 fn search_question(work: &mut ProjectParams) {
-    if !work.has_room(work.simulations.selected().bytes()) {
+    // Two simulations, and small ones for tests.
+    if !work.has_room(3 * work.simulations.selected().bytes()) {
         return;
     }
     let session = work.simulations.selected().clone();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let of = work.simulations.project_id();
     let job = Job::new(JobKind::Open, "Looking for a parameter with a visible effect…");
-    let generate = move |progress: &JobProgress| Ok((QuizQuestion::generate(session, seed, progress), of));
+    let generate = move |progress: &JobProgress| {
+        let found = QuizQuestion::generate(session.clone(), of, seed, progress);
+        Ok(found.map(|(question, tiles)| (question, generate_tiles(session, &tiles, progress))))
+    };
     work.jobs.start(&mut work.notices, job, generate, ask_question);
 }
 
 /// Starts two simulations that differ in one parameter.
-fn ask_question(
-    In((found, of)): In<(Option<GeneratedQuestion>, u64)>,
-    mut work: ProjectParams,
-    mut quiz: ResMut<Quiz>,
-) {
-    // Another project was opened meanwhile.
-    if of != work.simulations.project_id() {
-        return;
-    }
-    let Some((question, tiles)) = found else {
+fn ask_question(In(found): In<Option<(QuizQuestion, Vec<Session>)>>, mut work: ProjectParams, mut quiz: ResMut<Quiz>) {
+    let Some((question, sessions)) = found else {
         let text = "No parameter of the enabled processes changes the terrain enough in a few ticks. Open another scene, or enable another process.";
         work.notices.notify(NoticeLevel::Info, text);
         return;
     };
-    if work.side_by_side(&tiles) {
-        quiz.ask(question, work.simulations.project_id());
+    if !question.is_of(work.simulations.project_id()) {
+        // Another project was opened meanwhile.
+        return;
     }
+    work.start_side_by_side(sessions);
+    work.transport.playing = true;
+    quiz.ask(question, work.simulations.project_id());
 }
 
 impl QuizQuestion {
@@ -130,7 +130,7 @@ impl QuizQuestion {
 impl QuizQuestion {
     /// Selects a parameter of a session by a seed, and returns the question with its two simulations; `None` if no parameter has a
     /// visible effect within a few ticks, or if it is cancelled. Takes seconds.
-    fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<GeneratedQuestion> {
+    fn generate(session: Session, of: u64, seed: u64, progress: &JobProgress) -> Option<GeneratedQuestion> {
         let mut chance = RandomStream::new(seed, "quiz", 1);
         let mut all = candidates(&session);
         // Shuffle.
@@ -168,13 +168,12 @@ impl QuizQuestion {
         let (path, values) = (chosen.path.clone(), [chosen.value.to_string(), value.to_string()]);
         all.insert(right, chosen);
         let options = all.into_iter().map(|parameter| (parameter.path.clone(), parameter.title())).collect();
-        // The first simulation sets its value too, so that the answer holds if the parameter was changed meanwhile.
         let tiles = [("Simulation A", &values[0]), ("Simulation B", &values[1])].map(|(title, value)| Tile {
             title: title.to_owned(),
             set: [(path.clone(), value.clone())].into(),
             ..Tile::default()
         });
-        Some((Self { options, right, values, guess: None, of: 0 }, tiles))
+        Some((Self { options, right, values, guess: None, of }, tiles))
     }
 }
 
@@ -253,7 +252,7 @@ mod tests {
             let mut quiz = Quiz::default();
             for clock in 0..3 {
                 let (question, [first, second]) =
-                    QuizQuestion::generate(session.clone(), clock, &JobProgress::default())
+                    QuizQuestion::generate(session.clone(), 7, clock, &JobProgress::default())
                         .unwrap_or_else(|| panic!("{scene}: no parameter has a visible effect"));
                 assert!((2..=OPTIONS).contains(&question.options.len()));
                 assert!(first.set.keys().eq(second.set.keys()) && first.set != second.set);

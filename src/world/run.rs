@@ -125,9 +125,7 @@ fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz:
             });
         }
         SimulationCommand::Grow => grow(&mut work),
-        SimulationCommand::SideBySide(tiles) => {
-            work.side_by_side(tiles);
-        }
+        SimulationCommand::SideBySide(tiles) => work.side_by_side(tiles.clone()),
         SimulationCommand::Select(index) => {
             if *index > 0 && quiz.keeps_secret(&work.simulations) {
                 work.notices
@@ -140,52 +138,68 @@ fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz:
 }
 
 impl ProjectParams<'_> {
-    /// Starts simulations side by side that differ in the parameters of their tiles; without tiles, the selected simulation
-    /// continues alone. Returns `false` if they were not started.
-    pub fn side_by_side(&mut self, tiles: &[Tile]) -> bool {
-        self.notices.retract(EditCommand::Undo);
-        let (chosen, ticks) = (self.simulations.selected(), self.simulations.ticks());
+    /// Generates simulations side by side that differ in the parameters of their tiles, and starts them; without tiles, the selected
+    /// simulation continues alone.
+    fn side_by_side(&mut self, tiles: Vec<Tile>) {
+        let chosen = self.simulations.selected();
+        if tiles.is_empty() {
+            let mut alone = chosen.clone();
+            alone.tile = None;
+            alone.record_sculpted_start();
+            self.start_side_by_side(vec![alone]);
+            return;
+        }
         let mut bytes = 0;
-        for tile in tiles {
+        for tile in &tiles {
             let mut outline = chosen.outline();
             if let Err(wrong) = outline.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text))) {
                 self.notices.notify(NoticeLevel::Error, format!("{wrong}."));
-                return false;
+                return;
             }
             bytes +=
                 outline.bytes() + outline.bytes_of_maps(chosen.maps.len()) + chosen.bytes_of_maps(chosen.maps.len());
         }
         if !self.has_room(bytes) {
-            return false;
+            return;
         }
-        let label = Label::SideBySide(tiles.len().max(1));
-        self.history.replace(&mut self.simulations, label, |simulations| {
-            let mut chosen = simulations.sessions.swap_remove(simulations.selected);
-            chosen.tile = None;
-            chosen.record_sculpted_start();
-            // Other simulations make it another project.
-            (simulations.selected, simulations.work) = (0, Simulations::next_project_id());
-            let begin = |tile: &Tile| {
-                let mut session = chosen.clone();
-                session.tile = Some(tile.clone());
-                // They have been validated.
-                let _ = session.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text)));
-                session.restart(session.simulation.seed());
-                session
-            };
-            simulations.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
+        let chosen = self.simulations.selected().clone();
+        let job = Job::new(JobKind::Open, "Generating simulations side by side…");
+        let generate = move |progress: &JobProgress| Ok(generate_tiles(chosen, &tiles, progress));
+        self.jobs.start(&mut self.notices, job, generate, |In(sessions): In<_>, mut work: ProjectParams| {
+            work.start_side_by_side(sessions);
+            work.transport.playing = true;
         });
-        if ticks > 0 && !tiles.is_empty() {
+    }
+
+    /// Replaces the simulations by others, which makes them another project.
+    pub(super) fn start_side_by_side(&mut self, sessions: Vec<Session>) {
+        self.notices.retract(EditCommand::Undo);
+        let (ticks, count) = (self.simulations.ticks(), sessions.len());
+        self.history.replace(&mut self.simulations, Label::SideBySide(count), |simulations| {
+            (simulations.selected, simulations.work) = (0, Simulations::next_project_id());
+            simulations.sessions = sessions;
+        });
+        if ticks > 0 && count > 1 {
             self.offer_undo(format!(
                 "Restarted side by side. Undo restores the previous simulation with its {ticks} ticks."
             ));
         }
         self.mark_started();
-        if !tiles.is_empty() {
-            self.transport.playing = true;
-        }
-        true
     }
+}
+
+/// Returns a session at its start for each tile, with the parameters of a session except for those of the tile. They must be valid.
+pub(super) fn generate_tiles(mut session: Session, tiles: &[Tile], progress: &JobProgress) -> Vec<Session> {
+    session.record_sculpted_start();
+    let generate = |(number, tile): (usize, &Tile)| {
+        progress.done(number, tiles.len());
+        let mut session = session.clone();
+        session.tile = Some(tile.clone());
+        session.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text))).expect("the tiles are valid");
+        session.restart(session.simulation.seed());
+        session
+    };
+    tiles.iter().enumerate().take_while(|_| !progress.is_cancelled()).map(generate).collect()
 }
 
 /// Grows a mountain range in the background. It is displayed meanwhile, and the project is locked.

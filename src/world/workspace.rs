@@ -48,6 +48,6 @@ fn release_brush(mut brushes: ResMut<Brushes>) {
     brushes.active = None;
 }
 
-fn end_presentation(mut presentation: ResMut<Presentation>) {
-    presentation.end();
+fn end_presentation(mut commands: Commands) {
+    commands.remove_resource::<Presentation>();
 }

@@ -115,7 +115,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Restarts Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
-        init!(State<Workspace> State<Comparison> Divider Notices LessonState Presentation Quiz Jobs State<CameraMode> FollowsKeyframes Draft ViewportArea);
+        init!(State<Workspace> State<Comparison> Divider Notices LessonState Quiz Jobs State<CameraMode> FollowsKeyframes Draft ViewportArea);
         Self(RefCell::new(app))
     }
 

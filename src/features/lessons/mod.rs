@@ -4,8 +4,8 @@ mod panel;
 mod step;
 
 use crate::world::{
-    AppCommandEvent, Document, EditCommand, Label, LessonOpened, LessonState, NoticeLevel, Overlay, ProjectParams,
-    ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
+    AppCommandEvent, Document, EditCommand, Job, JobKind, Label, LessonOpened, LessonState, NoticeLevel, Overlay,
+    ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,14 @@ use crate::features::probes::{self, Probes, chart::ProbeSeries};
 use crate::features::section::{self, SaveDrawing, Section};
 use thalweg_scene::{
     io::{
-        JobProgress,
+        Error, JobProgress,
         lesson::{self, report},
     },
     model::{
         chart::Chart,
         lesson::{Answer, Lesson, Task},
         origin::Options,
+        session::Session,
     },
 };
 use thalweg_sim::{core::quantity::Quantity, measure::statistics::Statistics};
@@ -103,6 +104,28 @@ fn teach(opened: On<LessonOpened>, mut params: LessonParams) {
 /// Closes the lesson when another project replaces its own.
 fn close(_: On<ProjectReplaced>, mut lessons: ResMut<LessonState>) {
     lessons.close();
+}
+
+/// Replaces the simulations by those prepared for a step, and runs it, unless the lesson has gone on meanwhile.
+fn run_prepared(In((task, of, sessions)): In<(Task, u64, Vec<Session>)>, mut params: LessonParams) {
+    let LessonParams { work, lessons, .. } = &mut params;
+    let is_current =
+        lessons.attempt.as_ref().is_some_and(|attempt| attempt.current_step().task.as_ref() == Some(&task));
+    if !is_current || of != work.simulations.project_id() {
+        return;
+    }
+    let restarts = matches!(task, Task::Run { restart: true, .. });
+    work.notices.retract(EditCommand::Undo);
+    let label = if restarts { Label::Restart } else { Label::Lesson };
+    work.history.replace(&mut work.simulations, label, |simulations| {
+        simulations.all_mut().iter_mut().zip(sessions).for_each(|(session, prepared)| *session = prepared);
+    });
+    if restarts {
+        work.mark_started();
+    } else {
+        work.revision.next_state();
+    }
+    params.begin_run(&task);
 }
 
 /// State that a lesson reads and changes.
@@ -237,34 +260,38 @@ impl LessonParams<'_> {
         }
     }
 
-    /// Runs the simulation of the current step.
+    /// Runs the simulation of the current step. If it restarts, its terrain is generated in the background.
     fn run_step(&mut self) {
         let Some(attempt) = &self.lessons.attempt else { return };
         let task = attempt.current_step().task.clone();
-        let Some(task @ Task::Run { ticks, speed, set, enable, restart, seen_from }) = &task else { return };
+        let Some(task) = task else { return };
+        let Task::Run { set, enable, restart, .. } = &task else { return };
+        let changes = *restart || !set.is_empty() || enable.is_some();
         if !self.lessons.is_of(&self.work.simulations) {
             return self.reopen();
         }
-        if *restart || !set.is_empty() || enable.is_some() {
-            self.work.simulations.finish_tick();
-            self.work.notices.retract(EditCommand::Undo);
-            let (mut wrong, label) = (None, if *restart { Label::Restart } else { Label::Lesson });
-            self.work.history.replace(&mut self.work.simulations, label, |simulations| {
-                for session in simulations.all_mut() {
-                    session.record_sculpted_start();
-                    wrong = task.prepare(session).err();
-                }
-            });
-            if let Some(wrong) = wrong {
-                self.work.notices.notify(NoticeLevel::Error, format!("The step cannot be run: {wrong}."));
-                return;
-            }
-            if *restart {
-                self.work.mark_started();
-            } else {
-                self.work.revision.next_state();
-            }
+        if !changes {
+            return self.begin_run(&task);
         }
+        self.work.transport.pause();
+        self.work.finish_tick();
+        let mut sessions = self.work.simulations.all().to_vec();
+        let of = self.work.simulations.project_id();
+        let prepare = move |_: &JobProgress| {
+            for session in &mut sessions {
+                session.record_sculpted_start();
+                task.prepare(session).map_err(|wrong| {
+                    Error::input(Path::new(&session.title), wrong, "correct this step of the lesson")
+                })?;
+            }
+            Ok((task, of, sessions))
+        };
+        self.work.jobs.start(&mut self.work.notices, Job::new(JobKind::Open, ""), prepare, run_prepared);
+    }
+
+    /// Runs the simulation of the current step from the current state.
+    fn begin_run(&mut self, task: &Task) {
+        let Task::Run { ticks, speed, seen_from, .. } = task else { return };
         self.lessons.seen_from = *seen_from;
         let until = self.work.simulations.ticks() + ticks;
         self.lessons.start_run(until, &self.work.simulations, *self.work.revision);

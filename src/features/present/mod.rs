@@ -6,14 +6,19 @@ pub mod stage;
 
 use bevy::{prelude::*, window::WindowCloseRequested};
 
-use crate::{shell::shortcuts, world::FrameSystems};
+use crate::{
+    shell::shortcuts,
+    world::{FrameSystems, Presentation},
+};
 
 /// Adds the playlist dialog, the stage and the presenter window.
 pub fn plugin(app: &mut App) {
     app.add_plugins((playlist::plugin, stage::plugin, presenter::plugin)).add_systems(
         Update,
         (
-            stage::record_user_activity.before(shortcuts::send_commands).run_if(resource_exists::<Touches>),
+            stage::record_user_activity
+                .before(shortcuts::send_commands)
+                .run_if(resource_exists::<Touches>.and_then(resource_exists::<Presentation>)),
             presenter::close.run_if(resource_exists::<Messages<WindowCloseRequested>>),
         )
             .in_set(FrameSystems::Input),

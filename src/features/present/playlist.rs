@@ -41,7 +41,7 @@ use thalweg_scene::{
 #[derive(SystemParam)]
 pub struct PlaylistParams<'w> {
     draft: Res<'w, Draft>,
-    presentation: Res<'w, Presentation>,
+    presentation: Option<Res<'w, Presentation>>,
     simulations: Res<'w, Simulations>,
     document: Res<'w, Document>,
     history: Res<'w, History>,
@@ -190,7 +190,8 @@ fn playlist_ui(
         dialog.list.scenes.extend(dropped);
     }
     // Edits the presented playlist, unless that would lose unsaved changes.
-    if let Some(shown) = state.presentation.list()
+    let presented = state.presentation.as_ref().map(|presentation| presentation.list());
+    if let Some(shown) = presented
         && !dialog.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, shown))
         && (dialog.is_replaceable(&state.draft) || **shown == dialog.list)
     {
@@ -208,7 +209,7 @@ fn playlist_ui(
             let label = ui.label("Title");
             ui.add(egui::TextEdit::singleline(&mut dialog.list.title).desired_width(260.0)).labelled_by(label.id);
             ui.label(RichText::new("Drag scenes into the list, or drop files on the window.").weak());
-            if let Some(shown) = state.presentation.list().filter(|shown| ***shown != dialog.list) {
+            if let Some(shown) = presented.filter(|shown| ***shown != dialog.list) {
                 let help = "Replace this playlist with the one being presented.";
                 if ui.button("Edit current presentation").on_hover_text(help).clicked() {
                     if !dialog.is_replaceable(&state.draft) {

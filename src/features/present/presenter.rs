@@ -51,7 +51,7 @@ const LETTERS: std::ops::RangeInclusive<f32> = 12.0..=48.0;
 #[derive(SystemParam)]
 pub struct PresenterParams<'w> {
     preferences: Res<'w, Preferences>,
-    presentation: Res<'w, Presentation>,
+    presentation: Option<Res<'w, Presentation>>,
     transport: Res<'w, Transport>,
     simulations: Res<'w, Simulations>,
 }
@@ -211,7 +211,8 @@ pub fn presenter_ui(
     if kept.cards.is_empty() {
         kept.cards = cards(root.ctx());
     }
-    if let Some(list) = state.presentation.list() {
+    if let Some(presentation) = &state.presentation {
+        let list = presentation.list();
         ensure_glyphs(root.ctx(), &list.title);
         for item in &list.scenes {
             [&item.title, &item.notes].into_iter().for_each(|text| ensure_glyphs(root.ctx(), text));
@@ -255,15 +256,15 @@ fn clock(time: Duration) -> String {
 
 /// Draws the title, the scene number and the elapsed times.
 fn head_ui(ui: &mut Ui, state: &PresenterParams<'_>) {
-    let [here, whole] = state.presentation.elapsed_times();
-    let (number, count) = state.presentation.number();
     ui.horizontal(|ui| {
-        let list = state.presentation.list();
-        ui.label(RichText::new(list.map_or("No presentation", |list| &list.title)).heading());
-        if list.is_none() {
+        let Some(presentation) = &state.presentation else {
+            ui.label(RichText::new("No presentation").heading());
             ui.label(RichText::new("Open a playlist, or create one with Scene ▸ Playlist…").weak());
             return;
-        }
+        };
+        let [here, whole] = presentation.elapsed_times();
+        let (number, count) = presentation.number();
+        ui.label(RichText::new(&presentation.list().title).heading());
         ui.label(RichText::new(format!("scene {number} of {count}")).weak());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             ui.label(RichText::new(clock(whole)).size(CLOCK).monospace())
@@ -277,7 +278,8 @@ fn head_ui(ui: &mut Ui, state: &PresenterParams<'_>) {
 /// Draws the buttons that control the presentation.
 fn foot_ui(ui: &mut Ui, state: &PresenterParams<'_>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    let (number, count) = state.presentation.number();
+    let presentation = state.presentation.as_ref();
+    let (number, count) = presentation.map_or((0, 0), |presentation| presentation.number());
     ui.add_space(4.0);
     ui.horizontal(|ui| {
         let mut button = |icon: &str, text: &str, on: bool, command: AppCommand| {
@@ -293,7 +295,8 @@ fn foot_ui(ui: &mut Ui, state: &PresenterParams<'_>) -> Vec<AppCommand> {
         button(icon::ARROW_COUNTER_CLOCKWISE, "Replay", shows, PresentCommand::Go(0).into());
         button(icon::CARET_RIGHT, "Next", shows && number < count, PresentCommand::Go(1).into());
         let ticks = state.simulations.ticks();
-        let last = state.presentation.item(&state.simulations).map_or(0, |item| item.ticks.1);
+        let item = presentation.and_then(|presentation| presentation.item(&state.simulations));
+        let last = item.map_or(0, |item| item.ticks.1);
         let text =
             if (1..=last).contains(&ticks) { format!("tick {ticks} of {last}") } else { format!("tick {ticks}") };
         ui.label(RichText::new(text).weak());
@@ -304,13 +307,13 @@ fn foot_ui(ui: &mut Ui, state: &PresenterParams<'_>) -> Vec<AppCommand> {
 
 /// Draws the next scene, and the time until it starts.
 fn next_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) {
-    let Some(list) = state.presentation.list() else { return };
-    let (number, _) = state.presentation.number();
-    let Some(next) = list.scenes.get(number) else {
+    let Some(presentation) = &state.presentation else { return };
+    let (number, _) = presentation.number();
+    let Some(next) = presentation.list().scenes.get(number) else {
         ui.label(RichText::new("This is the last scene.").weak());
         return;
     };
-    let left = state.presentation.left();
+    let left = presentation.left();
     let when = left.map_or("Next".to_owned(), |left| format!("Next in {}", clock(left)));
     ui.label(RichText::new(when).weak());
     ui.label(RichText::new(title(next, &kept.cards)).size(BUTTON).strong());
@@ -323,9 +326,10 @@ fn next_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) {
 
 /// Draws the notes for the scene.
 fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &mut PresenterState) {
-    let list = state.presentation.list();
-    let (number, _) = state.presentation.number();
-    let notes = list.and_then(|list| list.scenes.get(number - 1)).map_or("", |item| &*item.notes);
+    let presentation = state.presentation.as_ref();
+    let number = presentation.map_or(0, |presentation| presentation.number().0);
+    let notes = presentation.and_then(|presentation| presentation.list().scenes.get(number - 1));
+    let notes = notes.map_or("", |item| &*item.notes);
     ui.horizontal(|ui| {
         ui.label(RichText::new("Notes").weak());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -340,7 +344,7 @@ fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &mut PresenterState)
     });
     egui::ScrollArea::vertical().id_salt(("notes", number)).auto_shrink([false, false]).show(ui, |ui| {
         let text = match notes {
-            "" if list.is_some() => RichText::new("This scene has no notes.").weak(),
+            "" if presentation.is_some() => RichText::new("This scene has no notes.").weak(),
             notes => RichText::new(notes).size(kept.letters),
         };
         ui.label(text);
@@ -349,8 +353,8 @@ fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &mut PresenterState)
 
 /// Draws the list of scenes. A click goes to one.
 fn list_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) -> Option<AppCommand> {
-    let list = state.presentation.list()?;
-    let (number, _) = state.presentation.number();
+    let presentation = state.presentation.as_ref()?;
+    let (list, (number, _)) = (presentation.list(), presentation.number());
     let mut asked = None;
     egui::ScrollArea::vertical().id_salt("scenes").auto_shrink([false, false]).show(ui, |ui| {
         for (at, item) in list.scenes.iter().enumerate() {

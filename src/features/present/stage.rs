@@ -36,7 +36,7 @@ use thalweg_sim::params::{Knob, Parameter, Value, collect_parameters};
 #[derive(SystemParam)]
 pub struct PresentationParams<'w> {
     workspace: Res<'w, State<Workspace>>,
-    presentation: Res<'w, Presentation>,
+    presentation: Option<Res<'w, Presentation>>,
     simulations: Res<'w, Simulations>,
     restarts: Res<'w, Restarts>,
 }
@@ -78,10 +78,12 @@ pub fn presentation_ui(InMut(root): InMut<Ui>, state: PresentationParams) -> Vec
     if *state.workspace != Workspace::Present {
         return Vec::new();
     }
-    if let Some(item) = state.presentation.item(&state.simulations) {
+    if let Some(presentation) = &state.presentation
+        && let Some(item) = presentation.item(&state.simulations)
+    {
         let session = state.simulations.selected();
         let painter = root.painter().with_clip_rect(view);
-        let (number, count) = state.presentation.number();
+        let (number, count) = presentation.number();
         let counted = if count > 1 { format!("{number} / {count}") } else { String::new() };
         let top = view.center_top() + egui::vec2(0.0, 26.0);
         style::shaded_text(&painter, top, Align2::CENTER_TOP, &session.title, TITLE, style::SHADE);
@@ -232,7 +234,7 @@ pub(super) fn record_user_activity(
     let turns = wheel.read().filter(|wheel| !others.has(wheel.window)).count();
     let pressed = if others.have_pointer() { 0 } else { buttons.get_pressed().len() + fingers.iter().count() };
     let typed = if others.have_keyboard() { 0 } else { keys.get_pressed().len() };
-    if moves + turns + pressed + typed > 0 && presentation.is_on() {
+    if moves + turns + pressed + typed > 0 {
         // Panels do not depend on it.
         presentation.bypass_change_detection().touch();
     }

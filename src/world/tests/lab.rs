@@ -93,6 +93,8 @@ fn simulations_side_by_side_share_start_and_vary_parameter() {
     send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
     send(&mut app, SimulationCommand::SideBySide(vec![tile("100"), tile("900")]));
+    app.update();
+    wait_for_jobs(&mut app);
     send(&mut app, OverlayCommand::Show(Some(Quantity::Difference)));
     app.update();
     let simulations = app.world().resource::<Simulations>();

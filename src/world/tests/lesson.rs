@@ -45,6 +45,8 @@ fn lesson_is_completed_step_by_step_with_report() {
                 Task::Reveal { .. } => send(&mut app, LessonCommand::Reveal),
             }
             app.update();
+            // Terrain of a restart is generated in the background.
+            until_done(&mut app);
             let mut until = app.world().resource::<LessonState>().runs_to();
             while let Some(end) = until {
                 app.world_mut().resource_mut::<Transport>().speed = 16.0;

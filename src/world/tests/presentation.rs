@@ -24,7 +24,10 @@ fn shown(app: &App) -> &Presentation {
 fn wait_for(app: &mut App, number: usize) {
     for _ in 0..2000 {
         app.update();
-        if shown(app).number().0 == number && shown(app).item(app.world().resource::<Simulations>()).is_some() {
+        let world = app.world();
+        let shows =
+            |shown: &Presentation| shown.number().0 == number && shown.item(world.resource::<Simulations>()).is_some();
+        if world.get_resource::<Presentation>().is_some_and(shows) {
             return;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -85,7 +88,9 @@ fn playlist_scenes_pause_at_their_last_tick() {
     }
     send(&mut app, PresentCommand::Go(1));
     app.update();
-    assert!(!shown(&app).is_on() && app.world().resource::<Simulations>().project_id() == work);
+    assert!(
+        !app.world().contains_resource::<Presentation>() && app.world().resource::<Simulations>().project_id() == work
+    );
 }
 
 #[test]
