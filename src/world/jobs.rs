@@ -155,7 +155,7 @@ impl Jobs {
         let work = BackgroundTask::start((), {
             let progress = progress.clone();
             move || {
-                let output = work(&progress)?;
+                let output = progress.observe(|| work(&progress))?;
                 let delivery: Delivery = Box::new(move |world| {
                     if let Err(error) = world.run_system_cached_with(then, output) {
                         error!("failed to apply the output of a job: {error}");

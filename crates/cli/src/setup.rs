@@ -1,20 +1,22 @@
 //! Command-line options that select the input, the parameters and the duration of a simulation.
 
 use std::{
-    io::{self, IsTerminal},
+    panic::resume_unwind,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 
 use super::{Failure, is_interrupted, print_message};
 use thalweg_scene::{
     io::{
-        Budget, heightmap, project,
+        Budget, JobProgress, heightmap, project,
         scene::{self, DEFAULT},
     },
     model::{
@@ -27,6 +29,11 @@ use thalweg_sim::{
     params::join_with_suggestion,
     simulation::grow::GrowthEnd,
 };
+
+/// Time after which reading shows its progress.
+const SLOW_READ: Duration = Duration::from_secs(1);
+/// Interval between checks of a reader.
+const POLLING_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Input, parameters and duration of a simulation.
 #[derive(Args, Default)]
@@ -219,7 +226,7 @@ impl RunOptions {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
         let pool = Arc::new(pool);
-        let sessions = scene::open(input, &options)?;
+        let sessions = self.open(input, &options)?;
         let first = sessions.first().map(|session| session.simulation.seed()).unwrap_or_default();
         let start = |mut session: Session| {
             // Side-by-side simulations keep the offsets of their seeds.
@@ -235,6 +242,31 @@ impl RunOptions {
             print_warnings(&sessions);
         }
         Ok(sessions)
+    }
+
+    /// Opens the input, with a progress bar if it takes long. Ctrl+C cancels.
+    fn open(&self, input: &Path, options: &Options) -> Result<Vec<Session>, Failure> {
+        let progress = JobProgress::default();
+        if self.quiet {
+            return Ok(scene::open(input, options)?);
+        }
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| progress.observe(|| scene::open(input, options)));
+            let (begun, mut bar) = (Instant::now(), None);
+            while !reader.is_finished() {
+                thread::sleep(POLLING_INTERVAL);
+                if is_interrupted() {
+                    progress.cancel();
+                }
+                if begun.elapsed() > SLOW_READ {
+                    let bar = bar.get_or_insert_with(|| progress_bar(1000, "{bar:40} reading, {eta} left"));
+                    bar.set_position((1000.0 * progress.share()) as u64);
+                }
+            }
+            bar.iter().for_each(ProgressBar::finish_and_clear);
+            let opened = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+            if progress.is_cancelled() { Err(Failure::stopped()) } else { Ok(opened?) }
+        })
     }
 
     /// Returns the value of `--ticks`.
@@ -316,10 +348,9 @@ impl RunOptions {
         let ticks = asked.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
         // Without --ticks, neither a project nor a grown range runs any ticks.
         let ticks = if self.resumes() || self.grow { asked.unwrap_or(0) } else { ticks };
-        let terminal = io::stderr().is_terminal() && !self.quiet;
-        let bar = if terminal { ProgressBar::new(ticks) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
-            bar.set_style(style);
+        let bar = progress_bar(ticks, "{bar:40} {pos}/{len} ticks, {eta} left");
+        if self.quiet {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         observe(sessions)?;
         let run = (0..ticks).try_for_each(|_| {
@@ -341,12 +372,14 @@ pub(super) fn print_warnings(sessions: &[Session]) {
     warnings.into_iter().for_each(|warning| print_message(&format!("warning: {warning}")));
 }
 
+/// Returns a progress bar of this length, hidden if standard error is not a terminal.
+pub(super) fn progress_bar(length: u64, template: &str) -> ProgressBar {
+    ProgressBar::new(length).with_style(ProgressStyle::with_template(template).expect("the template is valid"))
+}
+
 /// Grows a mountain range, with a progress bar if standard error is a terminal.
 fn grow(session: &mut Session) -> Result<(), Failure> {
-    let bar = if io::stderr().is_terminal() { ProgressBar::new(1000) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} growing a mountain range, {eta} left") {
-        bar.set_style(style);
-    }
+    let bar = progress_bar(1000, "{bar:40} growing a mountain range, {eta} left");
     Budget::present().request(Path::new(&session.name), session.bytes_to_grow())?;
     let grown = session.grow(|growth| {
         bar.set_position((1000.0 * growth.share) as u64);

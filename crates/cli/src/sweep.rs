@@ -21,7 +21,6 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -29,7 +28,7 @@ use super::{
     Failure,
     build::{parse_export, report},
     is_interrupted, print, print_message,
-    setup::{RunOptions, print_warnings},
+    setup::{RunOptions, print_warnings, progress_bar},
 };
 use thalweg_scene::{
     io::{
@@ -342,14 +341,7 @@ impl SweepArgs {
     ) -> Result<usize, Failure> {
         let (next, made) = (AtomicUsize::new(first), AtomicUsize::new(0));
         let failed: Mutex<Vec<(usize, Failure)>> = Mutex::new(Vec::new());
-        let bar = if io::stderr().is_terminal() {
-            ProgressBar::new((last - first + 1) as u64)
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left") {
-            bar.set_style(style);
-        }
+        let bar = progress_bar((last - first + 1) as u64, "{bar:40} {pos}/{len} runs, {eta} left");
         let work = || {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);

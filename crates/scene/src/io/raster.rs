@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Budget, Error,
+    Budget, Error, JobProgress,
     description::{Description, RasterPlacement, number_prefix},
     nodata,
     sidecar::Sidecar,
@@ -116,6 +116,7 @@ pub(super) struct RasterRows<'a> {
     /// Row in progress, converted.
     row: Vec<f32>,
     found: RawStatistics,
+    progress: JobProgress,
 }
 
 /// Linear conversion of raw values to those of the map.
@@ -200,6 +201,10 @@ impl RasterRows<'_> {
             self.bounds.check(name, self.row[column]).map_err(|unfit| Error::unfit(self.path, unfit))?;
         }
         self.resampler.push(&self.row);
+        self.progress.done(self.rows_read(), self.size.1);
+        if self.progress.is_cancelled() {
+            return Err(Error::input(self.path, "reading was cancelled", "open it again"));
+        }
         Ok(())
     }
 
@@ -347,7 +352,9 @@ impl ReadConstraints {
             let range = [f64::INFINITY, f64::NEG_INFINITY];
             let found = RawStatistics { missing: 0, sentinels: (0, f64::MIN), foreign: None, range };
             let (resampler, row) = (Resampler::new(size, target), vec![0.0; size.0]);
-            let mut rows = RasterRows { path, bounds: self.bounds, size, conversion, voids, resampler, row, found };
+            let progress = JobProgress::current();
+            let bounds = self.bounds;
+            let mut rows = RasterRows { path, bounds, size, conversion, voids, resampler, row, found, progress };
             read(&mut rows)?;
             rows.finish()
         };

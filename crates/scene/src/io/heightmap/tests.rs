@@ -231,6 +231,20 @@ fn streaming_resampling_matches_resampling_whole_map() {
 }
 
 #[test]
+fn reading_reports_progress_and_can_be_cancelled() {
+    let (_folder, paths) = every_format();
+    for path in paths {
+        let progress = JobProgress::default();
+        progress.observe(|| read(&path, &Options::default())).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(progress.share(), 1.0, "{}", path.display());
+        progress.cancel();
+        let error = progress.observe(|| read(&path, &Options::default())).expect_err("it is cancelled").to_string();
+        assert!(error.contains("reading was cancelled"), "{error}");
+        assert!(read(&path, &Options::default()).is_ok(), "nobody observes this one");
+    }
+}
+
+#[test]
 fn nodata_mask_is_resampled_with_heights() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (asc, tif) = (folder.path().join("map.asc"), folder.path().join("map.tif"));
