@@ -33,7 +33,7 @@ use super::{
 use thalweg_scene::{
     io::{
         Budget, Error, JobProgress,
-        export::{Dimensions, Export, ExportSubject, hillshade::hillshade},
+        export::{Dimensions, Export, ExportSubject, hillshade},
         input,
         output::{self, OutputSet},
         scene::BUILT_IN,
@@ -414,13 +414,9 @@ fn make(ready: &ValidatedPlan, out: &Path, number: usize) -> Result<bool, Failur
 /// Writes a top-view thumbnail of the terrain.
 fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
     let terrain = &session.simulation.terrain;
-    let larger = terrain.width().max(terrain.height()).max(1);
-    let side = |cells: usize| (cells * THUMBNAIL / larger).clamp(1, cells.max(1));
-    let size = (side(terrain.width()), side(terrain.height()));
-    let (ground, sand) = (terrain.ground().resample(size.0, size.1), terrain.sand.resample(size.0, size.1));
-    let cell = terrain.cell_size * terrain.width() as f32 / size.0 as f32;
-    let progress = JobProgress::default();
-    write_picture(file, size, &hillshade(&ground, &sand, cell, &session.look, &progress), &progress)
+    let (ground, sand) = (terrain.ground(), &terrain.sand);
+    let (size, pixels) = hillshade::thumbnail(&ground, sand, None, terrain.cell_size, &session.look, THUMBNAIL);
+    write_picture(file, size, &pixels, &JobProgress::default())
 }
 
 /// Copies the plan into the results folder, with the absolute path of its input. Fails if the folder belongs to another plan.

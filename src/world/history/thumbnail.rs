@@ -7,7 +7,7 @@ use bevy::prelude::*;
 use super::{History, HistoryNode, NodeState};
 use crate::world::{Simulations, background::BackgroundTask};
 use thalweg_scene::{
-    io::{JobProgress, export::hillshade::hillshade},
+    io::export::hillshade,
     look::{Look, WaterLook},
     model::state::SimulationState,
 };
@@ -90,20 +90,10 @@ pub(in crate::world) fn draw_wanted(simulations: Res<Simulations>, mut history: 
 
 fn drawn(state: &SimulationState, (look, water_look): &(Look, WaterLook)) -> Option<Thumbnail> {
     let [width, height] = state.facts.size;
-    let shrink = (SIDE as f32 / width.max(height) as f32).min(1.0);
-    let size = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
-    let layer = |layer: Layer| {
-        let cells = state.maps.get(layer.key())?.unpack();
-        Some(Grid::from_cells(width, height, cells).resample(size[0], size[1]))
-    };
+    let layer = |layer: Layer| Some(Grid::from_cells(width, height, state.maps.get(layer.key())?.unpack()));
     let (mut ground, sand, water) = (layer(Layer::Bedrock)?, layer(Layer::Sand)?, layer(Layer::Water)?);
     ground.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground += sand);
-    let cell_size = state.facts.cell_size * width as f32 / size[0] as f32;
-    let mut pixels = hillshade(&ground, &sand, cell_size, look, &JobProgress::default());
-    for (pixel, depth) in pixels.chunks_exact_mut(3).zip(water.iter()) {
-        if water_look.shown && *depth > water_look.film {
-            pixel.copy_from_slice(&water_look.color.map(|part| (part * 255.0) as u8));
-        }
-    }
-    Some(Thumbnail { id: 0, size, pixels, earlier: None })
+    let water = Some((&water, water_look));
+    let (size, pixels) = hillshade::thumbnail(&ground, &sand, water, state.facts.cell_size, look, SIDE);
+    Some(Thumbnail { id: 0, size: [size.0, size.1], pixels, earlier: None })
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{
     io::JobProgress,
-    look::{Look, NO_SNOW},
+    look::{Look, NO_SNOW, WaterLook},
 };
 use thalweg_sim::core::{
     border::{DISTANCES, STEPS},
@@ -55,6 +55,31 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
         progress.done(rows_done.fetch_add(1, Ordering::Relaxed) + 1, height);
     });
     pixels
+}
+
+/// Renders [`hillshade`] with at most `longest` pixels along the longer side, and its water if it is given: columns and rows, and 8-bit RGB.
+pub fn thumbnail(
+    ground: &Grid,
+    sand: &Grid,
+    water: Option<(&Grid, &WaterLook)>,
+    cell_size: f32,
+    look: &Look,
+    longest: usize,
+) -> ((usize, usize), Vec<u8>) {
+    let (width, height) = (ground.width(), ground.height());
+    let shrink = (longest as f32 / width.max(height) as f32).min(1.0);
+    let [columns, rows] = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
+    let reduced = |grid: &Grid| grid.resample(columns, rows);
+    let cell_size = cell_size * width as f32 / columns as f32;
+    let mut pixels = hillshade(&reduced(ground), &reduced(sand), cell_size, look, &JobProgress::default());
+    if let Some((water, water_look)) = water.filter(|(_, water_look)| water_look.shown) {
+        for (pixel, depth) in pixels.chunks_exact_mut(3).zip(reduced(water).iter()) {
+            if *depth > water_look.film {
+                pixel.copy_from_slice(&water_look.color.map(|part| (part * 255.0) as u8));
+            }
+        }
+    }
+    ((columns, rows), pixels)
 }
 
 /// Renders the unlit colours of [`hillshade`] as 8-bit RGB.

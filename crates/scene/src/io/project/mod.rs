@@ -27,7 +27,7 @@ use self::{
 };
 use super::{Budget, Error, JobProgress, output, png::rgb8_bytes};
 use crate::{
-    io::export::hillshade::hillshade,
+    io::export::hillshade,
     model::{
         MOST_SIDE_BY_SIDE,
         film::CameraKeyframes,
@@ -369,11 +369,7 @@ fn folder_of(run: usize) -> String {
 /// Renders a thumbnail of the first simulation as PNG bytes that become part of `staged`.
 fn thumbnail(session: &Session, staged: &Path) -> Result<Vec<u8>, Error> {
     let terrain = &session.simulation.terrain;
-    let (width, height) = (terrain.width(), terrain.height());
-    let shrink = (THUMBNAIL as f32 / width.max(height) as f32).min(1.0);
-    let size = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
-    let [ground, sand] = [&terrain.ground(), &terrain.sand].map(|grid| grid.resample(size[0], size[1]));
-    let cell_size = terrain.cell_size * width as f32 / size[0] as f32;
-    let pixels = hillshade(&ground, &sand, cell_size, &session.look, &JobProgress::default());
-    rgb8_bytes(staged, (size[0], size[1]), &pixels)
+    let (ground, sand) = (terrain.ground(), &terrain.sand);
+    let (size, pixels) = hillshade::thumbnail(&ground, sand, None, terrain.cell_size, &session.look, THUMBNAIL);
+    rgb8_bytes(staged, size, &pixels)
 }
