@@ -1,13 +1,13 @@
 //! The open lesson, and the answers to all lessons so far.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use bevy::prelude::*;
 
 use super::{CameraCommand, CameraStep, FrameSystems, Jobs, NoticeLevel, Notices, Revision, Simulations};
 use thalweg_scene::{
-    io::lesson::LessonProgress,
-    model::lesson::{Answer, Attempt},
+    io::lesson::{LessonProgress, RemovedAnswers},
+    model::lesson::Attempt,
     settings::lessons_file,
 };
 
@@ -39,7 +39,7 @@ pub struct LessonState {
     /// Camera direction requested by the lesson.
     pub(crate) seen_from: Option<[f32; 2]>,
     /// Answers discarded last, and the file of their lesson.
-    pub(crate) forgotten: Option<(PathBuf, BTreeMap<String, Answer>)>,
+    pub(crate) forgotten: Option<(PathBuf, RemovedAnswers)>,
 }
 
 impl LessonState {

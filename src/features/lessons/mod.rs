@@ -16,7 +16,10 @@ use crate::features::section::{self, SaveDrawing, Section};
 use thalweg_scene::{
     io::{
         Error, JobProgress,
-        lesson::{self, report},
+        lesson::{
+            self,
+            report::{self, LessonReport, TerrainPicture},
+        },
     },
     model::{
         chart::Chart,
@@ -165,8 +168,8 @@ impl LessonParams<'_> {
                 self.lessons.save(&mut self.work.jobs);
                 self.reopen();
                 self.lessons.attempt = None;
-                let answers = self.lessons.progress.forget(&path);
-                self.lessons.forgotten = Some((path, answers));
+                let removed = self.lessons.progress.forget(&path);
+                self.lessons.forgotten = Some((path, removed));
                 let text = "Your answers to this lesson were deleted.";
                 self.work.notices.offer(
                     NoticeLevel::Info,
@@ -205,16 +208,11 @@ impl LessonParams<'_> {
     }
 
     fn restore_answers(&mut self) {
-        let Some((path, answers)) = self.lessons.forgotten.take() else { return };
-        match &mut self.lessons.attempt {
-            Some(attempt) if attempt.lesson.path == path => {
-                for (key, answer) in answers {
-                    if attempt.task(&key).is_some_and(|task| task.accepts(&answer)) {
-                        attempt.answers.entry(key).or_insert(answer);
-                    }
-                }
-            }
-            _ => self.lessons.progress.restore(&path, answers),
+        let Some((path, removed)) = self.lessons.forgotten.take() else { return };
+        let LessonState { attempt, progress, .. } = &mut *self.lessons;
+        progress.restore(&path, removed);
+        if let Some(attempt) = attempt.as_mut().filter(|attempt| attempt.lesson.path == path) {
+            attempt.answers = progress.attempt(attempt.lesson.clone()).answers;
         }
         self.lessons.save(&mut self.work.jobs);
     }
@@ -313,8 +311,15 @@ impl LessonParams<'_> {
             self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
-        let (attempt, name, charts) = (attempt.clone(), self.lessons.progress.name.clone(), self.charts());
-        let save = move |path: &Path, _: &JobProgress| report::save(&attempt, &name, &charts, path);
+        let content = LessonReport {
+            attempt: attempt.clone(),
+            earlier: self.lessons.progress.earlier_answers(&attempt.lesson),
+            student: self.lessons.progress.name.clone(),
+            date: report::today(),
+            charts: self.charts(),
+            terrain: TerrainPicture::of(self.work.simulations.selected()),
+        };
+        let save = move |path: &Path, _: &JobProgress| report::save(&content, path);
         self.work.jobs.save(&mut self.work.notices, path, save);
     }
 

@@ -55,7 +55,7 @@ fn commands(table: &mut MenuSection) {
     table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
     let again = "Delete your answers to the open lesson and start it again from the beginning.";
     table.add(icon::ARROW_COUNTER_CLOCKWISE, "Restart lesson", again, &[], LessonCommand::Restart);
-    let report = "Save your answers and charts as a page to hand in.";
+    let report = "Save all your answers, a picture of the terrain and the charts as a page to hand in.";
     table
         .add(icon::FILE_TEXT, "Save report…", report, &[], report_request())
         .set_aliases("hand in homework answers html pdf");

@@ -19,7 +19,7 @@
 pub mod report;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     path::{Path, PathBuf},
     sync::LazyLock,
 };
@@ -390,12 +390,22 @@ pub struct LessonProgress {
     /// Name of the student, for the report.
     #[serde(default)]
     pub name: String,
-    /// Answers by lesson file and task key.
+    /// Last answers by lesson file and task key.
     #[serde(default)]
     pub answers: BTreeMap<String, BTreeMap<String, Answer>>,
+    /// Earlier answers by lesson file and task key, oldest first.
+    #[serde(default)]
+    earlier: BTreeMap<String, BTreeMap<String, Vec<Answer>>>,
     /// Files of completed lessons.
     #[serde(default)]
     pub complete: Vec<String>,
+}
+
+/// Answers to a lesson that were removed from its [`LessonProgress`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RemovedAnswers {
+    last: BTreeMap<String, Answer>,
+    earlier: BTreeMap<String, Vec<Answer>>,
 }
 
 impl LessonProgress {
@@ -423,19 +433,36 @@ impl LessonProgress {
             self.complete.push(name.clone());
         }
         // Answers to tasks no longer in the file are kept.
-        self.answers.entry(name).or_default().extend(attempt.answers.clone());
+        let (last, earlier) = (self.answers.entry(name.clone()).or_default(), self.earlier.entry(name).or_default());
+        for (key, answer) in &attempt.answers {
+            let before = last.insert(key.clone(), answer.clone());
+            if let Some(before) = before.filter(|before| !answer.is_same_attempt(before)) {
+                earlier.entry(key.clone()).or_default().push(before);
+            }
+        }
     }
 
     /// Removes and returns the answers to a lesson.
-    pub fn forget(&mut self, lesson: &Path) -> BTreeMap<String, Answer> {
-        self.answers.remove(&name(lesson)).unwrap_or_default()
+    pub fn forget(&mut self, lesson: &Path) -> RemovedAnswers {
+        let name = name(lesson);
+        let (last, earlier) = (self.answers.remove(&name), self.earlier.remove(&name));
+        RemovedAnswers { last: last.unwrap_or_default(), earlier: earlier.unwrap_or_default() }
     }
 
-    /// Restores removed answers to a lesson, without replacing newer ones.
-    pub fn restore(&mut self, lesson: &Path, answers: BTreeMap<String, Answer>) {
-        let now = self.answers.entry(name(lesson)).or_default();
-        for (key, answer) in answers {
-            now.entry(key).or_insert(answer);
+    /// Restores removed answers to a lesson. Those that were replaced by newer ones become earlier answers.
+    pub fn restore(&mut self, lesson: &Path, mut removed: RemovedAnswers) {
+        let name = name(lesson);
+        let (last, earlier) = (self.answers.entry(name.clone()).or_default(), self.earlier.entry(name).or_default());
+        for (key, answer) in removed.last {
+            match last.entry(key) {
+                Entry::Vacant(place) => drop(place.insert(answer)),
+                Entry::Occupied(newer) => removed.earlier.entry(newer.key().clone()).or_default().push(answer),
+            }
+        }
+        for (key, mut answers) in removed.earlier {
+            let newer = earlier.entry(key).or_default();
+            answers.append(newer);
+            *newer = answers;
         }
     }
 
@@ -448,11 +475,17 @@ impl LessonProgress {
     pub fn attempt(&self, lesson: Lesson) -> Attempt {
         let mut answers = self.answers.get(&name(&lesson.path)).cloned().unwrap_or_default();
         // The file may have changed in the meantime.
-        answers.retain(|key, answer| {
-            let task = lesson.steps.iter().filter_map(|step| step.task.as_ref()).find(|task| task.key() == Some(key));
-            task.is_some_and(|task| task.accepts(answer))
-        });
+        answers.retain(|key, answer| lesson.task(key).is_some_and(|task| task.accepts(answer)));
         Attempt::new(lesson, answers)
+    }
+
+    /// Returns the answers to a lesson that were replaced by later ones: by task key, oldest first.
+    pub fn earlier_answers(&self, lesson: &Lesson) -> BTreeMap<String, Vec<Answer>> {
+        let mut earlier = self.earlier.get(&name(&lesson.path)).cloned().unwrap_or_default();
+        for (key, answers) in &mut earlier {
+            answers.retain(|answer| lesson.task(key).is_some_and(|task| task.accepts(answer)));
+        }
+        earlier
     }
 }
 
@@ -580,8 +613,37 @@ mod tests {
         changed.steps[1].task = input::parse("Choose(key: \"a\", options: [\"x\"], right: 0)", 0).ok();
         assert!(again.attempt(changed.clone()).answers.is_empty(), "there is no such option any more");
         progress.record_answers(&again.attempt(changed));
-        assert_eq!(progress.forget(&path), attempt.answers, "what does not fit now may fit another time");
+        assert_eq!(progress.forget(&path).last, attempt.answers, "what does not fit now may fit another time");
         assert!(progress.attempt(lesson).answers.is_empty());
+    }
+
+    #[test]
+    fn replaced_answers_are_recorded_saved_and_restored() {
+        let lesson = parsed(TEXT).unwrap_or_else(|error| panic!("{error}"));
+        let mut progress = LessonProgress::default();
+        let mut attempt = progress.attempt(lesson.clone());
+        for answer in [1, 0, 0] {
+            attempt.answers.insert("a".to_owned(), Answer::Chosen(answer));
+            progress.record_answers(&attempt);
+        }
+        let earlier = |answers: &[usize]| {
+            BTreeMap::from([("a".to_owned(), answers.iter().copied().map(Answer::Chosen).collect::<Vec<_>>())])
+        };
+        assert_eq!(progress.earlier_answers(&lesson), earlier(&[1]));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("lessons.ron");
+        progress.save(&file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(LessonProgress::load(&file), Ok(progress.clone()));
+        let removed = progress.forget(&lesson.path);
+        assert!(progress.earlier_answers(&lesson).is_empty() && progress.attempt(lesson.clone()).answers.is_empty());
+        attempt.answers.insert("a".to_owned(), Answer::Chosen(1));
+        progress.record_answers(&attempt);
+        progress.restore(&lesson.path, removed);
+        assert_eq!(progress.earlier_answers(&lesson), earlier(&[1, 0]));
+        assert_eq!(progress.attempt(lesson).answers, attempt.answers);
+        // Files of earlier versions have no earlier answers.
+        std::fs::write(&file, "(answers: {\"x.md\": {\"a\": Chosen(1)}})").expect("it is writable");
+        assert!(LessonProgress::load(&file).is_ok_and(|old| old.answers["x.md"]["a"] == Answer::Chosen(1)));
     }
 
     #[test]

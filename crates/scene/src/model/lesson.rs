@@ -214,6 +214,16 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// Returns `true` if this is `before` itself, or the same drawing with the terrain.
+    pub fn is_same_attempt(&self, before: &Self) -> bool {
+        match (self, before) {
+            (Self::Profile { drawn, .. }, Self::Line(line)) => drawn == line,
+            _ => self == before,
+        }
+    }
+}
+
 impl Task {
     /// Returns the key under which the answer is stored, or `None` for tasks without an answer.
     pub fn key(&self) -> Option<&str> {
@@ -241,6 +251,11 @@ impl Task {
 }
 
 impl Lesson {
+    /// Returns the task with a key.
+    pub fn task(&self, key: &str) -> Option<&Task> {
+        self.steps.iter().filter_map(|step| step.task.as_ref()).find(|task| task.key() == Some(key))
+    }
+
     /// Checks that every step can be completed.
     ///
     /// # Errors

@@ -101,7 +101,7 @@ impl Attempt {
 
     /// Returns the task with a key.
     pub fn task(&self, key: &str) -> Option<&Task> {
-        self.lesson.steps.iter().filter_map(|step| step.task.as_ref()).find(|task| task.key() == Some(key))
+        self.lesson.task(key)
     }
 }
 
