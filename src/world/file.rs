@@ -298,7 +298,7 @@ fn take_saved(
             return;
         }
     };
-    work.preferences.remember_file(&file.path);
+    work.preferences.remembered.remember_file(&file.path);
     work.notices.notify(NoticeLevel::Info, format!("Saved {}{size}", file.path.display()));
     // Another project may have been opened meanwhile.
     if work.simulations.project_id() == of {

@@ -124,7 +124,7 @@ fn take_opened(
             let opened = !document.adopt_autosave(&path);
             let label = Label::Opened(name(&path));
             if opened {
-                work.preferences.remember_file(&path);
+                work.preferences.remembered.remember_file(&path);
             }
             simulations.file = if opened { Some(path) } else { file }.map(ProjectFile::of);
             work.replace_and_notify(label, simulations, &timeline);

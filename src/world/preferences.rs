@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -13,16 +14,15 @@ use thalweg_scene::{
     settings::{Settings, SettingsFile, settings_file},
 };
 
-/// Maximum number of recent projects.
-const RECENT: usize = 10;
-
 /// User preferences and the state remembered from the last session.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
+#[derive(Resource, Clone, Debug, Default)]
 pub struct Preferences {
     /// Settings.
     pub settings: Settings,
     /// Content of the settings file.
     pub remembered: SettingsFile,
+    /// Content that this window last read from the file or wrote to it.
+    pub saved: Arc<Mutex<SettingsFile>>,
     /// `true` with a software renderer, or a GPU that is as slow.
     pub software: bool,
     /// Settings file; `None` if there is no place for it.
@@ -38,7 +38,8 @@ impl Preferences {
             notices.notify(NoticeLevel::Warning, format!("{error}."));
             SettingsFile::default()
         });
-        Self { settings: remembered.settings(), remembered, software, file }
+        let saved = Arc::new(Mutex::new(remembered.clone()));
+        Self { settings: remembered.settings(), remembered, saved, software, file }
     }
 }
 
@@ -48,14 +49,6 @@ impl Preferences {
         if let Some(folder) = file.parent().filter(|folder| folder.is_dir()) {
             self.remembered.last_folder = Some(folder.to_owned());
         }
-    }
-
-    /// Moves a file to the top of the recent projects.
-    pub fn remember_file(&mut self, path: &Path) {
-        let recent = &mut self.remembered.recent;
-        recent.retain(|other| other != path);
-        recent.insert(0, path.to_owned());
-        recent.truncate(RECENT);
     }
 }
 
@@ -92,9 +85,14 @@ pub(super) fn remember(
     preferences.remembered.brushes = brushes.changed();
     preferences.remembered.playlist = draft.text();
     if let Some(path) = &preferences.file {
-        let remembered = preferences.remembered.clone();
+        let (remembered, saved) = (preferences.remembered.clone(), Arc::clone(&preferences.saved));
         jobs.autosave(path, move |path| {
-            remembered.save(path).inspect_err(|error| warn!("the settings were not saved: {error}")).or(Ok(()))
+            let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
+            match remembered.save_changes(&saved, path) {
+                Ok(()) => *saved = remembered,
+                Err(error) => warn!("the settings were not saved: {error}"),
+            }
+            Ok(())
         });
     }
 }

@@ -227,6 +227,9 @@ impl Settings {
     }
 }
 
+/// Maximum number of recent projects.
+const MAX_RECENT: usize = 10;
+
 /// Contents of the settings file: changed settings and remembered state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -260,8 +263,12 @@ impl SettingsFile {
     /// # Errors
     /// The file is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let Some(text) = input::read_text_if_exists(path)? else { return Ok(Self::default()) };
-        input::ron(path, &text, "settings", "the defaults apply until you change a setting")
+        Ok(Self::load_if_exists(path)?.unwrap_or_default())
+    }
+
+    fn load_if_exists(path: &Path) -> Result<Option<Self>, Error> {
+        let Some(text) = input::read_text_if_exists(path)? else { return Ok(None) };
+        input::ron(path, &text, "settings", "the defaults apply until you change a setting").map(Some)
     }
 
     /// Returns the settings; unknown or out-of-range entries keep their defaults.
@@ -288,6 +295,62 @@ impl SettingsFile {
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }
+
+    /// Writes the changes since this window read or wrote the file, `before`, and keeps those that other windows have written meanwhile. A
+    /// missing or damaged file is written as a whole.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_changes(&self, before: &Self, path: &Path) -> Result<(), Error> {
+        let now = Self::load_if_exists(path).ok().flatten();
+        now.map_or_else(|| self.clone(), |now| self.merged(before, now)).save(path)
+    }
+
+    /// Applies the changes since `before` to the present contents of the file.
+    fn merged(&self, before: &Self, now: Self) -> Self {
+        fn changed<T: PartialEq + Clone>(own: &T, before: &T, now: T) -> T {
+            if own == before { now } else { own.clone() }
+        }
+        Self {
+            set: merge_entries(&self.set, &before.set, now.set),
+            brushes: merge_entries(&self.brushes, &before.brushes, now.brushes),
+            playlist: changed(&self.playlist, &before.playlist, now.playlist),
+            recent: merge_recent(&self.recent, &before.recent, now.recent),
+            last_folder: changed(&self.last_folder, &before.last_folder, now.last_folder),
+        }
+    }
+
+    /// Moves a file to the top of the recent projects.
+    pub fn remember_file(&mut self, path: &Path) {
+        self.recent.retain(|other| other != path);
+        self.recent.insert(0, path.to_owned());
+        self.recent.truncate(MAX_RECENT);
+    }
+}
+
+/// Applies the entries that were added, changed or removed since `before` to those in the file.
+fn merge_entries(
+    own: &BTreeMap<String, String>,
+    before: &BTreeMap<String, String>,
+    mut now: BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    now.retain(|key, _| own.contains_key(key) || !before.contains_key(key));
+    let changed = own.iter().filter(|(key, value)| before.get(*key) != Some(value));
+    now.extend(changed.map(|(key, value)| (key.clone(), value.clone())));
+    now
+}
+
+/// Moves the projects that were opened since `before` to the top of those in the file.
+fn merge_recent(own: &[PathBuf], before: &[PathBuf], now: Vec<PathBuf>) -> Vec<PathBuf> {
+    // The rest is in its former order.
+    let is_rest = |rest: &[PathBuf]| {
+        let mut former = before.iter();
+        rest.iter().all(|path| former.any(|other| other == path))
+    };
+    let opened = (0..own.len()).find(|&count| is_rest(&own[count..])).unwrap_or(own.len());
+    let (opened, _) = own.split_at(opened);
+    let others = now.into_iter().filter(|path| !opened.contains(path));
+    opened.iter().cloned().chain(others).take(MAX_RECENT).collect()
 }
 
 /// Returns the platform's folders for this program, or `None` if there is no home folder.
@@ -352,6 +415,53 @@ mod tests {
             let error = SettingsFile::load(&path).expect_err("it is damaged");
             assert!(error.to_string().contains("settings.ron: does not contain settings"), "{error}");
         }
+    }
+
+    #[test]
+    fn changes_of_two_windows_are_merged() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("settings.ron");
+        let entry = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut before = SettingsFile { brushes: [entry("dig.radius", "9")].into(), ..SettingsFile::default() };
+        before.record_changes(&Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() });
+        (0..MAX_RECENT).rev().for_each(|number| before.remember_file(Path::new(&format!("{number}.thalweg"))));
+        before.save(&path).unwrap_or_else(|error| panic!("{error}"));
+        let change = |settings: Settings, edit: &dyn Fn(&mut SettingsFile)| {
+            let mut own = before.clone();
+            own.record_changes(&settings);
+            edit(&mut own);
+            own.save_changes(&before, &path).unwrap_or_else(|error| panic!("{error}"));
+            own
+        };
+        // The first window resets the theme, the second one the scale.
+        let first = change(Settings { scale: 1.5, trackpad: true, ..Settings::default() }, &|own| {
+            own.brushes.clear();
+            own.remember_file(Path::new("first.thalweg"));
+            own.remember_file(Path::new("4.thalweg"));
+            own.last_folder = Some("/first".into());
+        });
+        change(Settings { theme: Theme::Light, autosave: 2.0, ..Settings::default() }, &|own| {
+            own.brushes.extend([entry("raise.radius", "3")]);
+            own.remember_file(Path::new("second.thalweg"));
+            own.playlist = "()".to_owned();
+        });
+        let load = || SettingsFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let both = load();
+        assert_eq!(both.settings(), Settings { trackpad: true, autosave: 2.0, ..Settings::default() });
+        assert_eq!(both.brushes, [entry("raise.radius", "3")].into());
+        assert_eq!((both.last_folder.as_deref(), &*both.playlist), (Some(Path::new("/first")), "()"));
+        let recent = ["second", "4", "first", "0", "1", "2", "3", "5", "6", "7"];
+        assert_eq!(both.recent, recent.map(|name| PathBuf::from(format!("{name}.thalweg"))));
+        // Without changes, the file of the other window stays.
+        first.save_changes(&first, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(load(), both);
+        // A damaged or missing file is written again.
+        fs::write(&path, "(set").expect("it is writable");
+        first.save_changes(&first, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(load(), first);
+        fs::remove_file(&path).expect("it is there");
+        first.save_changes(&first, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(load(), first);
     }
 
     #[test]
