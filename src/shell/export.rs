@@ -101,12 +101,9 @@ impl ExportDialog {
             });
             ui.add_space(4.0);
             ui.horizontal(|ui| {
-                let tiles = self.dimensions.tiles.map_or(1, |tiles| tiles.count.0 * tiles.count.1);
-                let text = match (self.chosen.len(), tiles) {
-                    (1, 1) => "Export 1 file".to_owned(),
-                    (count, 1) => format!("Export {count} files"),
-                    (1, tiles) => format!("Export 1 map in {tiles} tiles"),
-                    (count, tiles) => format!("Export {count} maps in {tiles} tiles"),
+                let text = match self.chosen.len() {
+                    0 => "Export".to_owned(),
+                    _ => format!("Export {} files", export::count_files(&self.chosen, session, self.dimensions)),
                 };
                 let wrong = self.dimensions.check(&session.simulation.terrain).err();
                 // A path separator would lead out of the folder.

@@ -19,9 +19,18 @@ pub(super) struct Sidecar {
     /// Side of a cell, in metres.
     pub cell_size_m: Option<f32>,
     /// Height for the value 0 of an integer format, in metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_m: Option<f32>,
     /// Height for the maximum value of an integer format, in metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_m: Option<f32>,
+    /// Unit of `min` and `max`, which replace `min_m` and `max_m` in maps that are not in metres; empty if they have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f32>,
     /// Columns and rows, from the upper left, of the actual map inside a padded one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_width: Option<usize>,
@@ -48,7 +57,7 @@ impl Sidecar {
 
     /// Parses a sidecar. JSON without any of its fields belongs to another program and is ignored with a warning, as are unknown fields.
     fn parse(path: &Path, text: &str) -> Result<Self, Error> {
-        const FIELDS: &str = "width, height, cell_size_m, min_m, max_m, map_width, map_height, \
+        const FIELDS: &str = "width, height, cell_size_m, min_m, max_m, unit, min, max, map_width, map_height, \
             tile_overlap, raw_bottom_up, cells_hash";
         /// Fields that no other program has.
         const OWN: [&str; 8] =
@@ -71,6 +80,7 @@ impl Sidecar {
         let Value::Object(fields) = value else { return foreign() };
         let mut sidecar = Self::default();
         let (mut known, mut unknown) = (false, Vec::new());
+        let is_own = fields.keys().any(|name| OWN.contains(&name.as_str()));
         for (name, value) in &fields {
             known = true;
             let number = match value {
@@ -106,6 +116,10 @@ impl Sidecar {
                 "cell_size_m" => length().map(|value| sidecar.cell_size_m = value),
                 "min_m" => length().map(|value| sidecar.min_m = value),
                 "max_m" => length().map(|value| sidecar.max_m = value),
+                // Common names, which other programs use too.
+                "min" if is_own => length().map(|value| sidecar.min = value),
+                "max" if is_own => length().map(|value| sidecar.max = value),
+                "unit" if is_own => Ok(()),
                 "cells_hash" => {
                     sidecar.cells_hash = value.as_str().map(str::to_owned);
                     Ok(())
@@ -117,7 +131,7 @@ impl Sidecar {
             };
             if let Err(wrong) = set {
                 // Other programs have a width and a height too.
-                return if fields.keys().any(|name| OWN.contains(&name.as_str())) { refuse(wrong) } else { foreign() };
+                return if is_own { refuse(wrong) } else { foreign() };
             }
         }
         if known && unknown.len() == fields.len() {
@@ -131,6 +145,8 @@ impl Sidecar {
             );
             sidecar.warnings.push(warning);
         }
+        sidecar.min_m = sidecar.min_m.or(sidecar.min.take());
+        sidecar.max_m = sidecar.max_m.or(sidecar.max.take());
         Ok(sidecar)
     }
 
@@ -206,6 +222,15 @@ impl Sidecar {
             cells_hash: Some(output::hash_of(grid)),
             ..Self::default()
         }
+    }
+
+    /// Returns the sidecar with another range, in this unit.
+    pub(super) fn with_range(self, (min, max): (f32, f32), unit: &'static str) -> Self {
+        let [min, max] = [min, max].map(Some);
+        if unit == "m" {
+            return Self { min_m: min, max_m: max, ..self };
+        }
+        Self { unit: Some(unit), min, max, min_m: None, max_m: None, ..self }
     }
 
     /// Writes the sidecar.

@@ -20,7 +20,10 @@ mod trees;
 mod weights;
 mod write;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
@@ -38,7 +41,10 @@ use super::{
     output::{self, OutputSet},
     png::rgb8_bytes,
 };
-use crate::io::export::hillshade::{hillshade, occlusion};
+use crate::{
+    io::export::hillshade::{hillshade, occlusion},
+    model::{origin::Georeference, session::Session},
+};
 use thalweg_sim::{
     core::{
         analysis,
@@ -51,6 +57,7 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
+/// Content of a map.
 #[derive(Clone, Copy)]
 enum Content {
     Numbers(fn(&ExportSubject) -> Grid),
@@ -72,11 +79,24 @@ enum Content {
     Trees,
 }
 
-/// Maps that can be exported in addition to the layers: name, description and content.
-const DERIVED_MAPS: [(&str, &str, Content); 26] = [
-    ("height", "Elevation, in metres.", Content::Numbers(|of| of.terrain.ground())),
+impl Content {
+    /// Returns `true` if the map has one number per cell.
+    fn is_numeric(self) -> bool {
+        matches!(self, Self::Numbers(_) | Self::Drains(_) | Self::ProcessMap(_) | Self::Layer(_) | Self::Nodata)
+    }
+
+    /// Returns `true` if the files of the map are divided into tiles.
+    fn is_tiled(self) -> bool {
+        !matches!(self, Self::Mesh | Self::Rivers | Self::Trees)
+    }
+}
+
+/// Maps that can be exported in addition to the layers: name, unit (empty if it has none), description and content.
+const DERIVED_MAPS: [(&str, &str, &str, Content); 26] = [
+    ("height", "m", "Elevation, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
+        "m",
         "Elevation change since the start, in metres.",
         Content::Numbers(|ExportSubject { terrain, .. }| {
             let ground = terrain.ground();
@@ -85,35 +105,41 @@ const DERIVED_MAPS: [(&str, &str, Content); 26] = [
     ),
     (
         "hillshade",
+        "",
         "Shaded relief in the colours and lighting of the viewport.",
         Content::Colors(|ExportSubject { terrain, look, .. }, progress| {
             hillshade(&terrain.ground(), &terrain.sand, terrain.cell_size, look, progress)
         }),
     ),
-    ("color", "Unlit colour of the ground.", Content::Colors(|of, _| of.colors())),
+    ("color", "", "Unlit colour of the ground.", Content::Colors(|of, _| of.colors())),
     (
         "normal",
+        "",
         "Normal map: red to the right, green to the top of the image, blue out of the surface.",
         Content::Normals,
     ),
-    ("slope", "Slope angle, in degrees.", Content::Numbers(|of| analysis::slope(&of.terrain))),
+    ("slope", "degrees", "Slope angle, in degrees.", Content::Numbers(|of| analysis::slope(&of.terrain))),
     (
         "flow",
+        "",
         "Flow accumulation: natural logarithm of the number of contributing cells.",
         Content::Drains(analysis::log_upslope_area),
     ),
     (
         "wear",
+        "m",
         "Net erosion since the start, in metres.",
         Content::Numbers(|of| analysis::elevation_change(&of.terrain, false)),
     ),
     (
         "deposits",
+        "m",
         "Net deposition since the start, in metres.",
         Content::Numbers(|of| analysis::elevation_change(&of.terrain, true)),
     ),
     (
         "hardness",
+        "",
         "Hardness of the bedrock, from 0 (soft) to 1 (hard).",
         Content::Numbers(|ExportSubject { terrain, .. }| {
             Grid::from_fn(terrain.width(), terrain.height(), |x, y| 1.0 - terrain.softness.at(x, y))
@@ -121,73 +147,86 @@ const DERIVED_MAPS: [(&str, &str, Content); 26] = [
     ),
     (
         "wetness",
+        "",
         "Topographic wetness index: natural logarithm of the specific contributing area divided by the slope.",
         Content::Drains(analysis::wetness_index),
     ),
     (
         "occlusion",
+        "",
         "Ambient occlusion: visible fraction of the sky.",
         Content::Numbers(|of| occlusion(&of.terrain.ground(), of.look.vertical_exaggeration / of.terrain.cell_size)),
     ),
     (
         "discharge",
+        "m²/s",
         "Unit discharge of the water, i.e. per metre of width, in square metres per second.",
         Content::ProcessMap(|run| run.quantity(Quantity::Discharge)),
     ),
     (
         "velocity-x",
+        "m/s",
         "Flow velocity towards the right of the image, in metres per second.",
         Content::ProcessMap(|run| part(run, run.velocity(), 0)),
     ),
     (
         "velocity-y",
+        "m/s",
         "Flow velocity towards the bottom of the image, in metres per second.",
         Content::ProcessMap(|run| part(run, run.velocity(), 1)),
     ),
     (
         "stream-discharge",
+        "m²",
         "Discharge of the droplet streams as a contributing area, in square metres.",
         Content::ProcessMap(|run| run.quantity(Quantity::StreamDischarge)),
     ),
     (
         "drainage-area",
+        "m²",
         "Drainage area as computed by Uplift and rivers, in square metres.",
         Content::ProcessMap(|run| run.quantity(Quantity::DrainageArea)),
     ),
     (
         "stream-x",
+        "m²",
         "Discharge vector of the droplet streams, component towards the right of the image, in square metres.",
         Content::ProcessMap(|run| part(run, run.momentum(), 0)),
     ),
     (
         "stream-y",
+        "m²",
         "Discharge vector of the droplet streams, component towards the bottom of the image, in square metres.",
         Content::ProcessMap(|run| part(run, run.momentum(), 1)),
     ),
     (
         "rivers",
+        "",
         "River network as lines from source to mouth, with discharge, width and depth. The parameter \
             rivers.from_cells sets where rivers begin.",
         Content::Rivers,
     ),
     (
         "flow-map",
+        "",
         "Flow map for animated water in game engines: red and green are the direction as in a normal map, blue is the strength.",
         Content::FlowMap,
     ),
     (
         "weights",
+        "",
         "Weight map: up to four masks in red, green, blue and alpha, which add up to 255; by default rock, soil, sand and snow.",
         Content::Weights,
     ),
     (
         "forest",
+        "",
         "Tree cover: expected fraction of the ground under trees. The parameter look.woods sets it.",
         Content::Numbers(weights::tree_cover),
     ),
-    ("trees", "Scattered trees with position, rotation and size, as dense as the tree cover.", Content::Trees),
-    ("nodata", "NODATA mask: 1 where the heightmap has no data and outside the map, 0 elsewhere.", Content::Nodata),
-    ("mesh", "Terrain mesh with its colour map; as .stl a watertight solid for 3D printing.", Content::Mesh),
+    ("trees", "", "Scattered trees with position, rotation and size, as dense as the tree cover.", Content::Trees),
+    ("nodata", "", "NODATA mask: 1 where the heightmap has no data and outside the map, 0 elsewhere.", Content::Nodata),
+    ("mesh", "", "Terrain mesh with its colour map; as .stl a watertight solid for 3D printing.", Content::Mesh),
 ];
 
 /// Returns a component of a vector field; zero if there is none.
@@ -204,8 +243,15 @@ pub fn maps() -> Vec<&'static str> {
 
 /// Returns the description and the content of a map.
 fn find_map(map: &str) -> Option<(&'static str, Content)> {
-    let other = DERIVED_MAPS.into_iter().find(|(name, ..)| *name == map).map(|(_, about, content)| (about, content));
+    let other = DERIVED_MAPS.into_iter().find(|(name, ..)| *name == map);
+    let other = other.map(|(_, _, about, content)| (about, content));
     other.or_else(|| Layer::from_key(map).map(|layer| (layer.row().about, Content::Layer(layer))))
+}
+
+/// Returns the unit of a map; empty if it has none.
+fn unit(map: &str) -> &'static str {
+    let other = DERIVED_MAPS.into_iter().find(|(name, ..)| *name == map).map(|(_, unit, ..)| unit);
+    other.or_else(|| Layer::from_key(map).map(|layer| layer.row().unit)).unwrap_or_default()
 }
 
 /// Returns the one-sentence description of a map.
@@ -401,7 +447,18 @@ impl Export {
                 has_nodata: !matches!(content, Content::Nodata),
             },
         };
-        pixels.write(self.format, subject, path, progress)
+        pixels.write(self, subject, path, progress)
+    }
+
+    /// Returns the extensions of the files that accompany this one under the same stem: sidecar, material and texture, or projection.
+    fn companions(self, geo: Option<&Georeference>) -> &'static [&'static str] {
+        match (find_map(self.map).map(|(_, content)| content), self.format) {
+            (Some(Content::Mesh), "obj") => &["mtl", "png"],
+            (_, "asc") if geo.is_some_and(|geo| geo.crs.prj().is_some()) => &["prj"],
+            (_, "tif" | "asc") | (None, _) => &[],
+            (Some(content), _) if content.is_numeric() => &["json"],
+            _ => &[],
+        }
     }
 
     /// Returns the values of a map of numbers.
@@ -430,6 +487,30 @@ impl Export {
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
         output::replace(path, |file| export.write(subject, file, progress))
     }
+}
+
+/// Returns `true` if `import.md` accompanies these exports. Settings are of no use without the heights to which they apply.
+fn has_import_notes(exports: &[Export], dimensions: Dimensions) -> bool {
+    let guide = dimensions.preset.and_then(ExportSet::from_key).and_then(|set| set.import.as_ref());
+    let heights = guide.and_then(|guide| Export::parse(guide.heights).ok());
+    heights.is_some_and(|heights| exports.contains(&heights))
+}
+
+/// Returns the number of files that [`save_all`] writes.
+pub fn count_files(exports: &[Export], session: &Session, dimensions: Dimensions) -> usize {
+    let geo = session.heightmap.as_ref().and_then(|map| map.geo.as_ref());
+    let tiles = dimensions.tiles.map_or(1, |tiles| tiles.count.0 * tiles.count.1);
+    let mut files = BTreeMap::new();
+    for export in exports {
+        let name = export.file_name();
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let is_tiled = find_map(export.map).is_some_and(|(_, content)| content.is_tiled());
+        for extension in [extension].iter().chain(export.companions(geo)) {
+            files.insert(format!("{stem}.{extension}"), if is_tiled { tiles } else { 1 });
+        }
+    }
+    // The index, too.
+    files.values().sum::<usize>() + usize::from(has_import_notes(exports, dimensions)) + 1
 }
 
 /// Exports several maps atomically to a folder, with a file name prefix, and returns the files. The last one is `files.json`, an index of
@@ -474,10 +555,7 @@ pub fn write_files(
         output.write(name, |file| export.write(subject, file, &JobProgress::default()))?;
         progress.done(index + 1, exports.len());
     }
-    // Settings are of no use without the heights to which they apply.
-    let guide = subject.dimensions.preset.and_then(ExportSet::from_key).and_then(|set| set.import.as_ref());
-    let heights = guide.and_then(|guide| Export::parse(guide.heights).ok());
-    if heights.is_none_or(|heights| !exports.contains(&heights)) {
+    if !has_import_notes(exports, subject.dimensions) {
         return Ok(None);
     }
     let Some(ImportNotes { report, markdown }) = subject.import_notes(before) else { return Ok(None) };

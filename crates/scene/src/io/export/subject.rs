@@ -1,6 +1,9 @@
 //! Data to export, resampled to the size of the results.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use super::{
     Content, Dimensions, Export, ExportWindow, ImportNotes,
@@ -43,6 +46,8 @@ pub struct ExportSubject {
     pub(super) dimensions: Dimensions,
     /// Requested maps that the processes compute, by name.
     pub(super) process_maps: BTreeMap<&'static str, Grid>,
+    /// Maps that are also exported as `.raw`.
+    pub(super) raw_maps: BTreeSet<&'static str>,
     /// Columns and rows, from the upper left, of the actual map.
     pub(super) map: (usize, usize),
     /// NODATA mask: 1 where the heightmap had no data and outside the map, else 0. `None` if all cells have data.
@@ -140,6 +145,7 @@ impl ExportSubject {
             geo,
             dimensions,
             process_maps: moves,
+            raw_maps: exports.iter().filter(|export| export.format == "raw").map(|export| export.map).collect(),
             map,
             nodata,
             rivers,

@@ -1,6 +1,6 @@
 //! Tests of the exports, with third-party readers where available.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::*;
 use crate::{
@@ -30,6 +30,7 @@ fn subject(terrain: Terrain) -> ExportSubject {
         geo: None,
         dimensions: Dimensions::default(),
         process_maps: BTreeMap::new(),
+        raw_maps: BTreeSet::new(),
         map,
         nodata: None,
         rivers: Some(rivers),
@@ -286,6 +287,83 @@ fn png_bit_depth_is_in_file_name_and_sidecar() {
     }
     let names = ["png", "png8", "png16"].map(|format| Export::new("normal", format).expect("known").file_name());
     assert_eq!(names, ["normal.png", "normal-8bit.png", "normal-16bit.png"]);
+}
+
+#[test]
+fn sidecar_of_slopes_has_their_range_in_degrees() {
+    let subject = subject(hills(40, 33));
+    let slope = analysis::slope(&subject.terrain);
+    let range = slope.min_max();
+    let sidecar = |path: &Path| -> Value {
+        let text = std::fs::read_to_string(path.with_extension("json")).expect("it was written");
+        serde_json::from_str(&text).expect("it is JSON")
+    };
+    let number = |value: &Value| value.as_f64().map(|number| number as f32);
+    for (format, full) in [("png", 65535.0), ("png16", 65535.0), ("png8", 255.0), ("r16", 65535.0), ("raw", 65535.0)] {
+        let (_folder, path) = written(("slope", format), &subject);
+        let found = sidecar(&path);
+        assert_eq!(
+            (&found["unit"], found.get("min_m"), found.get("max_m")),
+            (&json!("degrees"), None, None),
+            "{format}"
+        );
+        assert_eq!(["min", "max"].map(|end| number(&found[end])), [range.0, range.1].map(Some), "{format}");
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let step = 0.51 * (range.1 - range.0) / full;
+        assert!(back.heights.iter().zip(slope.iter()).all(|(a, b)| (a - b).abs() <= step), "{format}");
+        assert!(back.warnings.is_empty(), "{format}: {:?}", back.warnings);
+    }
+    // Heights are in metres, and hardness has no unit.
+    let (_folder, path) = written(("height", "png"), &subject);
+    let (found, lowest) = (sidecar(&path), subject.terrain.ground().min_max().0);
+    assert_eq!((found.get("unit"), number(&found["min_m"])), (None, Some(lowest)));
+    let (_folder, path) = written(("hardness", "png"), &subject);
+    assert_eq!(sidecar(&path)["unit"], json!(""));
+}
+
+#[test]
+fn number_of_files_is_known_before_they_are_written() {
+    let mut session = river_land();
+    let map = session.heightmap.as_mut().and_then(std::sync::Arc::get_mut).expect("it is not shared");
+    map.geo.as_mut().expect("it has a place").crs = Crs::Epsg(32612);
+    let all = maps().into_iter().flat_map(|map| formats(map).iter().filter_map(|format| Export::new(map, format).ok()));
+    let mut sets = vec![(all.collect::<Vec<_>>(), Dimensions { mesh_levels: 3, ..Dimensions::default() })];
+    sets.extend(SETS.iter().map(|set| (set.exports(), Dimensions::default().for_preset(set))));
+    for (exports, dimensions) in sets {
+        // Every file is flushed to disk: tiles of all maps would take long.
+        let counts = if dimensions.preset.is_some() { &[None, Some((2, 1))][..] } else { &[None] };
+        for &count in counts {
+            let tiles = count.map(|count| TileGrid { count, overlap: 1, names: TileNames::default() });
+            let dimensions = Dimensions { tiles, ..dimensions };
+            let subject = ExportSubject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let written = save_all(&exports, &subject, folder.path(), "", &JobProgress::default());
+            let written = written.unwrap_or_else(|error| panic!("{error}")).len();
+            let found = std::fs::read_dir(folder.path()).expect("it is there").count();
+            let wanted = count_files(&exports, &session, dimensions);
+            assert_eq!((written, found), (wanted, wanted), "{:?} in {count:?}", dimensions.preset);
+        }
+    }
+}
+
+#[test]
+fn rows_run_upwards_if_this_export_has_raw_cells() {
+    let session = river_land();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let is_bottom_up = |files: &[&str]| {
+        let exports: Vec<Export> = files.iter().map(|file| Export::parse(file).expect("it can be saved")).collect();
+        let subject = ExportSubject::new(&session, Dimensions::default(), &exports).expect("it is small");
+        for export in exports {
+            let path = folder.path().join(export.file_name());
+            export.write(&subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let text = std::fs::read_to_string(folder.path().join("height.json")).expect("it was written");
+        serde_json::from_str::<Value>(&text).expect("it is JSON").get("raw_bottom_up").cloned()
+    };
+    assert_eq!(is_bottom_up(&["height.raw", "height.png"]), Some(json!(true)));
+    assert_eq!(is_bottom_up(&["height.png", "height.raw"]), Some(json!(true)));
+    // The file of an earlier export is still there.
+    assert_eq!(is_bottom_up(&["height.png", "slope.raw"]), None);
 }
 
 #[test]

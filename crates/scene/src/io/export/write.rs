@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, path::Path};
 
-use super::{ExportSubject, dimensions::ExportTile};
+use super::{Export, ExportSubject, dimensions::ExportTile, unit};
 use crate::{
     io::{
         Error, JobProgress, RasterMetadata, output, png::write_rgb16, raster::quantised, sidecar::Sidecar, write_asc,
@@ -31,13 +31,13 @@ impl MapPixels {
         }
     }
 
-    /// Writes the pixels in a format, with a sidecar if it needs one. Tiles are written next to `path`.
+    /// Writes the pixels of an export, with a sidecar if its format needs one. Tiles are written next to `path`.
     ///
     /// # Errors
     /// A file cannot be written.
     pub(super) fn write(
         &self,
-        format: &str,
+        export: Export,
         subject: &ExportSubject,
         path: &Path,
         progress: &JobProgress,
@@ -52,7 +52,7 @@ impl MapPixels {
             match self {
                 Self::Values { grid, has_nodata } => {
                     let nodata = subject.nodata.as_ref().filter(|_| *has_nodata);
-                    write_values(format, subject, (grid, nodata, range), &tile, &file, progress)?;
+                    write_values(export, subject, (grid, nodata, range), &tile, &file, progress)?;
                 }
                 Self::Bytes(bytes) => write_picture(&file, tile.size, &tile.part(bytes, map), progress)?,
                 Self::Words(words) => write_rgb16(&file, tile.size, &tile.part(words, map), progress)?,
@@ -98,14 +98,14 @@ impl ExportTile {
 
 /// Writes a tile of a map of numbers.
 fn write_values(
-    format: &str,
+    export: Export,
     subject: &ExportSubject,
     (grid, nodata, range): (&Grid, Option<&Grid>, (f32, f32)),
     tile: &ExportTile,
     path: &Path,
     progress: &JobProgress,
 ) -> Result<(), Error> {
-    let cell_size = subject.terrain.cell_size;
+    let (cell_size, format) = (subject.terrain.cell_size, export.format);
     let grid_of_tile = tile.cells(grid);
     let cells = &*grid_of_tile;
     let geo = || {
@@ -147,13 +147,12 @@ fn write_values(
     // Part of the tile inside the actual map.
     let inside = |map: usize, first: usize, side: usize| map.saturating_sub(first).min(side);
     let map = (inside(subject.map.0, tile.first.0, tile.size.0), inside(subject.map.1, tile.first.1, tile.size.1));
+    // Formats of the same stem share a sidecar.
+    let has_raw = format == "raw" || !["png8", "png16"].contains(&format) && subject.raw_maps.contains(export.map);
     let sidecar = Sidecar {
-        min_m: Some(range.0),
-        max_m: Some(range.1),
         tile_overlap: subject.dimensions.tiles.map(|tiles| tiles.overlap),
-        // Formats of the same stem share a sidecar.
-        raw_bottom_up: path.with_extension("raw").exists().then_some(true),
-        ..Sidecar::describing(cells, cell_size, map)
+        raw_bottom_up: has_raw.then_some(true),
+        ..Sidecar::describing(cells, cell_size, map).with_range(range, unit(export.map))
     };
     sidecar.write(&path.with_extension("json"))
 }
