@@ -210,6 +210,9 @@ fn invalid_arguments_are_rejected_in_one_sentence() {
     refuses(&["build", "round-hill", "--tiles", "0x4"], &["--tiles", "1 to 64 tiles"]);
     refuses(&["build", "round-hill", "--size", "64", "--tiles", "32x32"], &["--tiles", "too small"]);
     refuses(&["build", "round-hill", "--weights", "rock,mud"], &["--weights", "rock, soil, sand, snow"]);
+    refuses(&["build", "round-hill", "--weights", "rock,sand"], &["--weights", "add weights to --save"]);
+    refuses(&["build", "round-hill", "--levels", "2", "--save", "mesh.stl"], &["--levels", "add mesh.glb or mesh.obj"]);
+    refuses(&["build", "round-hill", "--tiles", "2", "--save", "rivers,mesh.stl"], &["--tiles", "add another map"]);
     refuses(&["shot", "round-hill", "--out", "a.png", "--blur", "11"], &["--blur", "0 to 10 percent"]);
     refuses(&["shot", "round-hill", "--out", "a.png", "--transparent", "--ui"], &["--transparent", "--ui"]);
     refuses(&["film", "round-hill", "--out", "a.mp4", "--blur", "2", "--ui"], &["--blur", "--ui"]);

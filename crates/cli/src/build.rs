@@ -189,8 +189,25 @@ impl BuildArgs {
         Ok(dimensions)
     }
 
+    /// Checks that the options for some kinds of files apply to one of the exports.
+    fn check_options(&self, exports: &[Export]) -> Result<(), Failure> {
+        let is_tiled = |export: &Export| !matches!((export.map, export.format), ("rivers" | "trees", _) | (_, "stl"));
+        let has_levels = |export: &Export| export.map == "mesh" && export.format != "stl";
+        let unused = if self.weights.is_some() && !exports.iter().any(|export| export.map == "weights") {
+            "--weights only applies to weights; add weights to --save"
+        } else if self.levels.is_some() && !exports.iter().any(has_levels) {
+            "--levels only applies to meshes as .glb or .obj; add mesh.glb or mesh.obj to --save"
+        } else if self.tiles.is_some() && !exports.iter().any(is_tiled) {
+            "--tiles does not apply to rivers, trees and .stl; add another map, e.g. height.png, to --save"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::bad_input(unused))
+    }
+
     pub(super) fn run(&self) -> Result<(), Failure> {
         let (exports, dimensions) = (self.exports()?, self.dimensions()?);
+        self.check_options(&exports)?;
         let mut sessions = self.start.sessions()?;
         // Early, so that an unwritable folder is reported before the simulation.
         let output = OutputSet::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
