@@ -252,10 +252,11 @@ impl BuildArgs {
         if is_interrupted() {
             return Err(Failure::stopped());
         }
-        if let Some(log) = log {
-            log.publish()?;
-        }
+        let log = log.map(RunLog::end).transpose()?;
         output.publish(Some(REPORT.as_ref()))?;
+        if let Some(log) = log {
+            log.publish(None)?;
+        }
         if self.json { print(&text) } else { Ok(()) }
     }
 }

@@ -74,12 +74,13 @@ impl RunLog {
         Ok(())
     }
 
-    /// Moves the files to their targets.
-    pub(super) fn publish(self) -> Result<(), Failure> {
+    /// Completes the files and checks their targets. They are still to be published.
+    pub(super) fn end(self) -> Result<OutputSet, Failure> {
         for log in self.simulations {
             log.file.end()?;
         }
-        Ok(self.output.publish(None).map(drop)?)
+        self.output.check_targets()?;
+        Ok(self.output)
     }
 }
 

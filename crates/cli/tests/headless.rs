@@ -208,6 +208,11 @@ fn invalid_logs_are_rejected_in_one_sentence() {
     let blocked = thalweg(&[&build[..], &["--log", "place.csv"]].concat(), folder.path());
     assert!(stderr(&blocked).contains("place.csv: a folder with this name exists"), "{}", stderr(&blocked));
     assert_eq!((blocked.status.code(), files(folder.path())), (Some(1), vec!["file".to_owned()]));
+    // Without results there is no log either.
+    fs::create_dir_all(folder.path().join("out/height.png")).expect("it is writable");
+    let blocked = thalweg(&[&build[..], &["--log", "log.csv"]].concat(), folder.path());
+    assert!(stderr(&blocked).contains("height.png: a folder with this name exists"), "{}", stderr(&blocked));
+    assert_eq!((blocked.status.code(), files(folder.path())), (Some(1), vec!["file".to_owned()]));
 }
 
 /// Every command that writes files, on a disk on which no file exceeds a few kilobytes.

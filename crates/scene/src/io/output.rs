@@ -127,6 +127,14 @@ impl OutputSet {
         self.names()?.into_iter().map(named).collect()
     }
 
+    /// Checks that all files can be moved to their targets.
+    ///
+    /// # Errors
+    /// A target is a folder or read-only.
+    pub fn check_targets(&self) -> Result<(), Error> {
+        self.names()?.iter().try_for_each(|name| check_target(&self.folder.join(name)))
+    }
+
     /// Moves all files to their targets, replacing existing ones, and returns the targets. `index` is the name of the file that lists the
     /// others.
     ///
@@ -136,25 +144,7 @@ impl OutputSet {
         let (last, first): (Vec<OsString>, Vec<OsString>) =
             self.names()?.into_iter().partition(|name| index == Some(name.as_os_str()));
         let targets: Vec<PathBuf> = first.iter().chain(&last).map(|name| self.folder.join(name)).collect();
-        for target in &targets {
-            match fs::metadata(target) {
-                Ok(found) if found.is_dir() => {
-                    let right = "rename it or choose another name";
-                    return Err(Error::output(target, "a folder with this name exists", right));
-                }
-                Ok(found) if !found.is_file() => {
-                    return Err(Error::output(target, "this is a pipe or a device", "choose a regular file"));
-                }
-                Ok(found) if found.permissions().readonly() => {
-                    return Err(Error::output(
-                        target,
-                        "the file is read-only",
-                        "make it writable, or choose another name",
-                    ));
-                }
-                _ => {}
-            }
-        }
+        targets.iter().try_for_each(|target| check_target(target))?;
         // A new folder is an entry of its parent.
         self.made.iter().filter_map(|made| made.parent()).try_for_each(flush)?;
         if !first.is_empty() {
@@ -214,6 +204,19 @@ impl Drop for OutputSet {
         let _ = clear(&self.staging);
         remove_empty(&mut self.made);
     }
+}
+
+/// Checks that a target is no folder, pipe or device, and not read-only.
+fn check_target(target: &Path) -> Result<(), Error> {
+    let (wrong, right) = match fs::metadata(target) {
+        Ok(found) if found.is_dir() => ("a folder with this name exists", "rename it or choose another name"),
+        Ok(found) if !found.is_file() => ("this is a pipe or a device", "choose a regular file"),
+        Ok(found) if found.permissions().readonly() => {
+            ("the file is read-only", "make it writable, or choose another name")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::output(target, wrong, right))
 }
 
 /// Creates and locks a hidden staging folder.
