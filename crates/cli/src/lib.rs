@@ -225,11 +225,13 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns the message of the command-line parser on one line, without the usage.
+/// Returns the message of the command-line parser as one sentence, without the usage.
 fn first_lines(message: &str) -> String {
-    let lines = message.lines().take_while(|line| !line.starts_with("Usage"));
-    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
-    format!("{}; see thalweg --help", words.join(" ").trim_start_matches("error: "))
+    let is_hint = |part: &&str| ["Usage", "For more information"].iter().any(|start| part.starts_with(start));
+    let parts = message.split("\n\n").take_while(|part| !is_hint(part));
+    let one_line = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts: Vec<String> = parts.map(one_line).filter(|part| !part.is_empty()).collect();
+    format!("{}; see thalweg --help", parts.join("; ").trim_start_matches("error: ").trim_end_matches('.'))
 }
 
 fn open(input: Option<PathBuf>, window: OpenWindow) -> Result<(), Failure> {

@@ -105,6 +105,7 @@ fn refuses(arguments: &[&str], folder: &Path, words: &[&str]) {
     for word in words {
         assert!(last.contains(word), "{arguments:?}: \"{last}\" does not say \"{word}\"");
     }
+    assert!(!last.contains("For more information") && !last.contains(".;"), "{arguments:?}: \"{last}\"");
 }
 
 fn stderr(output: &Output) -> String {
@@ -195,12 +196,13 @@ fn invalid_logs_are_rejected_in_one_sentence() {
     put(folder.path(), "file", "");
     let build = ["build", "round-hill", "--size", "32", "--ticks", "1", "--out", "out"];
     for (more, words) in [
-        (&["--log", "log.txt"][..], &["--log", "ends in .csv"][..]),
+        (&["--log", "log.txt"][..], &["--log", "ends in .csv; see thalweg --help"][..]),
         (&["--log", "file/log.csv"], &["file: this is a file"]),
         (&["--log", "log.csv", "--probe", "2,0"], &["--probe", "fractions of the map's sides"]),
         (&["--log", "log.csv", "--probe", "0.5"], &["--probe", "0.5,0.25"]),
         (&["--log", "log.csv", "--probe", "nan,0"], &["--probe"]),
         (&["--probe", "0,0"], &["--log"]),
+        (&["--prob", "0,0"], &["found; tip: ", "--probe", "; see thalweg --help"]),
         (&["--log", "out/rivers.csv", "--save", "rivers.csv"], &["out/rivers.csv", "choose another name"]),
     ] {
         refuses(&[&build[..], more].concat(), folder.path(), words);
