@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::{
     border::{Border, DISTANCES, STEPS},
+    bounds::HEIGHT,
     grid::Grid,
     terrain::{Edge, Terrain},
 };
@@ -162,19 +163,16 @@ pub fn windowed_map(grid: &Grid, first: (usize, usize), (width, height): (usize,
     Grid::from_fn(width, height, |x, y| grid.at_clamped((first.0 + x) as isize, (first.1 + y) as isize))
 }
 
-/// Resamples a terrain to another number of cells over the same extent. When enlarged, the ground is interpolated smoothly.
+/// Resamples a terrain to another number of cells over the same extent. When enlarged, the ground is interpolated smoothly. Slopes that
+/// continue beyond the outermost cell centres end at the bounds of heights.
 pub fn resample(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let grows = width > terrain.width() && height > terrain.height();
     let fit = |grid: &Grid| grid.resample(width, height);
     let smooth = |grid: &Grid| if grows { upsample(grid, terrain.edge, (width, height)) } else { fit(grid) };
-    let (mut bedrock, sand) = (smooth(&terrain.ground()), fit(&terrain.sand));
-    bedrock.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground -= sand);
-    Terrain {
-        bedrock,
-        start: smooth(&terrain.start),
-        cell_size: terrain.cell_size * terrain.width() as f32 / width as f32,
-        ..terrain.map(fit)
-    }
+    let (mut bedrock, sand, mut start) = (smooth(&terrain.ground()), fit(&terrain.sand), smooth(&terrain.start));
+    bedrock.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground = HEIGHT.clamp(*ground - sand));
+    start.iter_mut().for_each(|height| *height = HEIGHT.clamp(*height));
+    Terrain { bedrock, start, cell_size: terrain.cell_size * terrain.width() as f32 / width as f32, ..terrain.map(fit) }
 }
 
 /// Enlarges a map by monotone cubic interpolation (Fritsch & Carlson 1980), which passes through all of its values and stays between the
@@ -303,6 +301,15 @@ mod tests {
         let wave = |x: usize| (((x as f32 + 0.5) / 4.0 - 0.5) * std::f32::consts::TAU / 32.0).sin();
         assert!([0, 1, 126, 127].into_iter().all(|x| (large.at(x, 5) - wave(x)).abs() < 5e-3));
         assert_eq!(upsample(&Grid::filled(1, 1, 4.0), Edge::Open, (3, 3)).min_max(), (4.0, 4.0));
+    }
+
+    #[test]
+    fn enlarged_terrain_stays_within_the_bounds_of_heights() {
+        // A plane from the lowest height to the highest: its slope continues for a quarter of a cell.
+        let plane = Grid::from_fn(33, 32, |x, _| -1e6 + 2e6 / 32.0 * x as f32);
+        assert!(upsample(&plane, Edge::Open, (66, 64)).min_max().1 > 1.01e6, "the bounds do not matter");
+        let large = resample(&Terrain::bare(plane, 4.0, Edge::Open), (66, 64));
+        assert_eq!((large.bedrock.min_max(), large.start.min_max()), ((-1e6, 1e6), (-1e6, 1e6)));
     }
 
     #[test]

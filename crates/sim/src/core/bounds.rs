@@ -74,6 +74,11 @@ impl Bounds {
         (self.min..=self.max).contains(&value.into())
     }
 
+    /// Returns the number in the range that is closest to this one.
+    pub fn clamp(&self, value: f32) -> f32 {
+        value.clamp(self.min as f32, self.max as f32)
+    }
+
     /// Checks the value of the quantity called `name`.
     ///
     /// # Errors
