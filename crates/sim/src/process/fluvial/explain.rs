@@ -28,10 +28,16 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     let ground = cell.layer_value(&terrain.bedrock) + sand;
     // Otherwise the sediment from upstream matters too.
     let even = deposition == 0.0 || terrain.uplift.is_none() && terrain.rain.is_none() && terrain.mask.is_none();
+    // After a state was loaded, outlets over which depressions spill are known from the next tick on.
+    let last = fluvial.work.as_ref().filter(|work| work.fits(terrain));
+    let is_outlet = last.map_or_else(
+        || cell.is_outlet(),
+        |work| work.drainage.outlets().binary_search(&(terrain.bedrock.index(place[0], place[1]) as u32)).is_ok(),
+    );
     let outcome = if ground < params.sea() {
         "The cell is below sea level: rivers end here, and their sediment leaves the map."
-    } else if cell.is_outlet() {
-        "This is an outlet at the edge, with a fixed height: sediment that arrives here leaves the map."
+    } else if is_outlet {
+        "This is an outlet, with a fixed height: sediment that arrives here leaves the map."
     } else if slope == 0.0 {
         "No neighbour is lower: a lake fills this depression up to its spill point, and sediment is deposited."
     } else if !even {

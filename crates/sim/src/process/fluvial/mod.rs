@@ -114,6 +114,14 @@ struct FluvialBuffers {
     left: f64,
 }
 
+impl FluvialBuffers {
+    /// Returns `true` if the terrain has the size and the edge for which they were created.
+    fn fits(&self, terrain: &Terrain) -> bool {
+        let [known, now] = [self.drainage.border(), Border::of(terrain)];
+        (known.width, known.height, known.edge) == (now.width, now.height, now.edge)
+    }
+}
+
 /// The process: parameters and counts, simulated years, the last sea level, the rounding error owed to the ground in metres times cells,
 /// and the map of drainage areas.
 #[derive(Clone)]
@@ -185,11 +193,7 @@ fn parts(lines: usize, length: usize, whole: usize) -> impl Iterator<Item = Rang
 impl Fluvial {
     fn work(&mut self, terrain: &Terrain) -> &mut FluvialBuffers {
         let border = Border::of(terrain);
-        let fits = |work: &FluvialBuffers| {
-            let known = work.drainage.border();
-            (known.width, known.height, known.edge) == (border.width, border.height, border.edge)
-        };
-        self.work.take_if(|work| !fits(work));
+        self.work.take_if(|work| !work.fits(terrain));
         let count = border.width * border.height;
         self.work.get_or_insert_with(|| FluvialBuffers {
             drainage: Drainage::new(border),

@@ -58,6 +58,25 @@ fn steepness(run: &Simulation, params: &Params) -> Vec<f64> {
 }
 
 #[test]
+fn explained_outlets_include_spilling_border_cells() {
+    // A basin within a rim, which is lowest in one border cell. From there, too, the steepest way down leads inwards.
+    let bowl = |x: usize, y: usize| {
+        let away = x.abs_diff(16).max(y.abs_diff(16)) as f32;
+        if (x, y) == (0, 16) { 77.0 } else { 5.0 * away }
+    };
+    let params = Params { uplift_rate: 0.0, years_per_tick: 1.0, ..rivers() };
+    let run = run_process(Fluvial::with(params), Terrain::bare(Grid::from_fn(33, 33, bowl), 100.0, Edge::Open), 1);
+    let outcome = |place: [usize; 2]| {
+        let explained = run.slots[0].process.explain(&run.terrain, place);
+        explained.expect("it has ticked").outcome
+    };
+    assert!(outcome([0, 16]).starts_with("This is an outlet"), "{}", outcome([0, 16]));
+    for place in [[0, 15], [1, 16], [16, 0]] {
+        assert!(!outcome(place).contains("outlet"), "{place:?}: {}", outcome(place));
+    }
+}
+
+#[test]
 fn steady_state_matches_slope_area_and_chi_relations() {
     for deposition in [0.0, 1.0] {
         let params = Params { deposition, ..rivers() };
