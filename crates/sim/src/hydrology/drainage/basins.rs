@@ -18,7 +18,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// Writes the number of its end for every cell of a strip, and returns the cells that are ends; `first` is the first cell of the
 /// strip.
 fn trace_flow_paths(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]) -> Vec<u32> {
-    let (mut ends, mut way) = (Vec::new(), Vec::new());
+    let (mut ends, mut path) = (Vec::new(), Vec::new());
     ends_of.fill(UNKNOWN);
     for start in 0..ends_of.len() {
         let mut here = start;
@@ -26,7 +26,7 @@ fn trace_flow_paths(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]
             if ends_of[here] != UNKNOWN {
                 break ends_of[here];
             }
-            way.push(here);
+            path.push(here);
             let cell = first + here;
             let next = if to[cell] == NONE { cell } else { step_from(border, cell, to[cell]) };
             let inside = next.wrapping_sub(first);
@@ -36,7 +36,7 @@ fn trace_flow_paths(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]
             }
             here = inside;
         };
-        way.drain(..).for_each(|cell| ends_of[cell] = end);
+        path.drain(..).for_each(|cell| ends_of[cell] = end);
     }
     ends
 }
@@ -59,7 +59,7 @@ impl Drainage {
         let cells = ROWS * border.width;
         levels.truncate(1);
         *depressions = ends.iter().map(|ends| vec![UNKNOWN; ends.len()]).collect();
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         for start in ends.iter().enumerate().flat_map(|(strip, ends)| (0..ends.len()).map(move |end| (strip, end))) {
             let mut here = start;
             let number = loop {
@@ -67,7 +67,7 @@ impl Drainage {
                 if depressions[strip][end] != UNKNOWN {
                     break depressions[strip][end];
                 }
-                way.push(here);
+                path.push(here);
                 let cell = ends[strip][end];
                 let next = cell as usize / cells;
                 if next == strip {
@@ -80,7 +80,7 @@ impl Drainage {
                 }
                 here = (next, depression[cell as usize] as usize);
             };
-            way.drain(..).for_each(|(strip, end)| depressions[strip][end] = number);
+            path.drain(..).for_each(|(strip, end)| depressions[strip][end] = number);
         }
     }
 

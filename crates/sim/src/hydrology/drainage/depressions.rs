@@ -99,19 +99,19 @@ impl SaddleSearch {
                     }
                     let cell = y * width + x;
                     let ranks = ranks(cell, step_from(border, cell, step as u8));
-                    self.note(Saddle { ranks, cell: cell as u32, step: step as u8, depressions });
+                    self.record(Saddle { ranks, cell: cell as u32, step: step as u8, depressions });
                 }
             }
         }
     }
 
-    fn note(&mut self, pass: Saddle) {
-        let [one, other] = pass.depressions;
+    fn record(&mut self, saddle: Saddle) {
+        let [one, other] = saddle.depressions;
         let place = (one ^ other).wrapping_mul(0x9E37_79B1) >> 24;
         let known = &mut self.last[place as usize % REMEMBERED];
         match known {
-            Some(known) if [[one, other], [other, one]].contains(&known.depressions) => *known = pass.min(*known),
-            _ => self.list.extend(known.replace(pass)),
+            Some(known) if [[one, other], [other, one]].contains(&known.depressions) => *known = saddle.min(*known),
+            _ => self.list.extend(known.replace(saddle)),
         }
     }
 }
@@ -123,16 +123,17 @@ struct SaddleIndex {
 }
 
 impl SaddleIndex {
-    fn new(passes: &[Saddle], depressions: usize) -> Self {
+    fn new(saddles: &[Saddle], depressions: usize) -> Self {
         let mut firsts = vec![0; depressions + 1];
-        let sides =
-            |(number, pass): (usize, &Saddle)| pass.depressions.map(|depression| (depression as usize, number as u32));
-        passes.iter().enumerate().flat_map(sides).for_each(|(depression, _)| firsts[depression + 1] += 1);
+        let sides = |(number, saddle): (usize, &Saddle)| {
+            saddle.depressions.map(|depression| (depression as usize, number as u32))
+        };
+        saddles.iter().enumerate().flat_map(sides).for_each(|(depression, _)| firsts[depression + 1] += 1);
         for depression in 0..depressions {
             firsts[depression + 1] += firsts[depression];
         }
-        let (mut numbers, mut next) = (vec![0; 2 * passes.len()], firsts.clone());
-        for (depression, number) in passes.iter().enumerate().flat_map(sides) {
+        let (mut numbers, mut next) = (vec![0; 2 * saddles.len()], firsts.clone());
+        for (depression, number) in saddles.iter().enumerate().flat_map(sides) {
             numbers[next[depression] as usize] = number;
             next[depression] += 1;
         }
@@ -148,16 +149,16 @@ impl SaddleIndex {
 impl Drainage {
     /// Joins depressions to drained ground over the lowest saddle first. Afterwards the trees of the outlets contain all cells.
     pub(super) fn join_depressions(&mut self, ground: &[f32]) {
-        let mut passes = std::mem::take(&mut self.search.passes);
-        passes.extend(self.spill_points(ground));
-        passes.par_sort_unstable();
-        let around = SaddleIndex::new(&passes, self.levels.len());
-        let sides: Vec<[u32; 2]> = passes.iter().map(|pass| pass.depressions).collect();
+        let mut saddles = std::mem::take(&mut self.search.saddles);
+        saddles.extend(self.spill_points(ground));
+        saddles.par_sort_unstable();
+        let around = SaddleIndex::new(&saddles, self.levels.len());
+        let sides: Vec<[u32; 2]> = saddles.iter().map(|saddle| saddle.depressions).collect();
         let mut heap: BinaryHeap<Reverse<u32>> = around.of(0).map(Reverse).collect();
         while let Some(Reverse(number)) = heap.pop() {
             let levels = sides[number as usize].map(|depression| self.levels[depression as usize]);
             let Some(joined) = levels.iter().position(|&level| level == f32::INFINITY) else { continue };
-            let Saddle { cell, step, depressions, .. } = passes[number as usize];
+            let Saddle { cell, step, depressions, .. } = saddles[number as usize];
             let cell = cell as usize;
             let cells = [cell, if step == NONE { cell } else { self.step(cell, step) }];
             if step == NONE {
@@ -166,8 +167,8 @@ impl Drainage {
             self.levels[depressions[joined] as usize] =
                 cells.iter().fold(levels[1 - joined], |level, &cell| level.max(ground[cell]));
             self.reverse_flow_path(cells[joined], if joined == 0 { step } else { step ^ 4 });
-            let open = |pass: &u32| {
-                sides[*pass as usize].iter().any(|&depression| self.levels[depression as usize] == f32::INFINITY)
+            let open = |saddle: &u32| {
+                sides[*saddle as usize].iter().any(|&depression| self.levels[depression as usize] == f32::INFINITY)
             };
             heap.extend(around.of(depressions[joined]).filter(open).map(Reverse));
         }

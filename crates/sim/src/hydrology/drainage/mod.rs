@@ -65,7 +65,7 @@ struct Search {
     /// Ends of the flow paths per strip of rows, and their depressions.
     ends: Vec<Vec<u32>>,
     depressions: Vec<Vec<u32>>,
-    passes: Vec<depressions::Saddle>,
+    saddles: Vec<depressions::Saddle>,
 }
 
 impl Drainage {
@@ -140,7 +140,7 @@ impl Drainage {
                 self.write_depressions(rows);
             }
             _ if self.levels.len() == 1 => return true,
-            4 => self.search.passes.extend(depressions::find_saddles(
+            4 => self.search.saddles.extend(depressions::find_saddles(
                 self.border,
                 rows,
                 ground,
