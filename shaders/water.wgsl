@@ -18,7 +18,7 @@ struct Water {
     silt: vec4<f32>,
     // Depths in metres up to which water is invisible, and from which it is fully visible. Factors of reflection and glint.
     film: vec4<f32>,
-    // Time of the waves in seconds, in all components.
+    // Time of the waves in seconds; opacity relative to the look, for overlays on the bed.
     clock: vec4<f32>,
 }
 
@@ -232,7 +232,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     }
 #endif
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
-    let alpha = clamp(max(max(covers, fresnel), 0.7 * foam) * wet, 0.0, 1.0);
+    let alpha = clamp(max(max(covers, fresnel), 0.7 * foam) * wet, 0.0, 1.0) * water.clock.y;
     // Alpha blending dims the bed equally in all colours; differences in transmission between colours are added, with the colour of
     // pale sand.
     let bed = vec3(0.44, 0.42, 0.26) * light * (1.0 - silt);

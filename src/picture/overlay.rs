@@ -73,8 +73,8 @@ pub(super) struct OverlayTextures {
     pub still: Handle<Image>,
     /// Texture of a block without streams.
     pub dry: Handle<Image>,
-    /// `true` if water is hidden so that the ground is visible.
-    pub bare: bool,
+    /// Opacity of the water relative to its look: below 1, the ground is visible.
+    pub water_opacity: f32,
 }
 
 impl FromWorld for OverlayTextures {
@@ -82,7 +82,7 @@ impl FromWorld for OverlayTextures {
         let mut images = world.resource_mut::<Assets<Image>>();
         let still = images.add(layer_image((1, 1), vec![0; 16]));
         let dry = images.add(byte_image((1, 1), vec![0]));
-        Self { images: Vec::new(), still, dry, bare: false }
+        Self { images: Vec::new(), still, dry, water_opacity: 1.0 }
     }
 }
 
@@ -109,7 +109,7 @@ fn show(
     if !(overlay.is_changed() || blocks.is_changed() || comparison.is_changed()) {
         return;
     }
-    motions.bare = overlay.has_values_or_arrows();
+    motions.water_opacity = overlay.water_opacity();
     // There are no values for the start.
     let nothing = Overlay::default();
     let painted = if *comparison == Comparison::Start { &nothing } else { &*overlay };

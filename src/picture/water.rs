@@ -29,13 +29,13 @@ struct WaterUniforms {
 
 impl WaterUniforms {
     /// Waves are animated by ticks: they stop when the simulation is paused, and a tick always renders the same image.
-    fn new(look: &WaterLook, ticks: u64) -> Self {
+    fn new(look: &WaterLook, opacity: f32, ticks: u64) -> Self {
         let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
         Self {
             color: color(look.color, look.clarity),
             silt: color(look.silt_color, look.ripples),
             film: Vec4::new(look.least_depth(), 1.5 * look.film, look.mirror, look.glint),
-            clock: Vec4::splat((ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32),
+            clock: Vec4::new((ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32, opacity, 0.0, 0.0),
         }
     }
 }
@@ -113,7 +113,7 @@ fn show_water(
     for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(simulations.all()).enumerate() {
         let BlockSurface { land, numbers, layers, relief, water, .. } = bed;
         // There is no water at the start.
-        let hidden = !session.water_look.shown || *comparison == Comparison::Start || motions.bare;
+        let hidden = !session.water_look.shown || *comparison == Comparison::Start || motions.water_opacity <= 0.0;
         let Some(coverage) = water.filter(|_| !hidden) else {
             if let Some(sheet) = slot.take() {
                 commands.entity(sheet.entity).despawn();
@@ -125,7 +125,7 @@ fn show_water(
             scene: *numbers,
             layers: layers.clone(),
             motion: motions.image(index).clone(),
-            water: WaterUniforms::new(look, simulations.ticks()),
+            water: WaterUniforms::new(look, motions.water_opacity, simulations.ticks()),
             relief: relief.clone(),
         };
         let tract = ChunkSet { land, only: Some((Arc::clone(coverage), look.least_depth())) };

@@ -26,6 +26,9 @@ const FEW: usize = 64;
 const ABOVE: f64 = 0.005;
 const FASTER: f64 = 0.1;
 
+/// Opacity of the water over the changes of a stage, relative to its look.
+const THIN_WATER: f32 = 0.35;
+
 /// Number of cells along the shorter side per cell of widening of rivers on either side.
 const CELLS_PER_RIVER: usize = 384;
 
@@ -65,8 +68,9 @@ pub struct Overlay {
     before: Option<Quantity>,
     /// Quantity displayed because of the active brush, and the one it replaced.
     brought: Option<(Quantity, Option<Quantity>)>,
-    /// `true` if the changes of a stage are displayed because stages run one by one in the Learn workspace.
-    pub(super) by_stages: bool,
+    /// Visibility of the arrows before the changes of a stage were displayed, if they are because stages run one by one in the
+    /// Learn workspace.
+    by_stages: Option<bool>,
     seen: Option<(Revision, Option<Quantity>, bool, f32)>,
     /// Number of ticks in the averages.
     ticks: u64,
@@ -111,14 +115,33 @@ fn handle_command(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
 fn clear(replaced: On<ProjectReplaced>, mut overlay: ResMut<Overlay>) {
     if replaced.opened {
         overlay.show(None);
-        overlay.arrows = false;
+        (overlay.arrows, overlay.by_stages) = (false, None);
     }
 }
 
 impl Overlay {
-    /// Returns `true` if values or arrows are displayed. The water is then transparent.
+    /// Returns `true` if values or arrows are displayed.
     pub fn has_values_or_arrows(&self) -> bool {
         self.shown.is_some() || self.arrows
+    }
+
+    /// Returns the opacity of the water relative to its look. Overlays hide it, but the changes of a stage show through, as most of
+    /// them concern the water itself.
+    pub fn water_opacity(&self) -> f32 {
+        match self.shown {
+            Some(Quantity::StageChange) => THIN_WATER,
+            _ if self.has_values_or_arrows() => 0.0,
+            _ => 1.0,
+        }
+    }
+
+    /// Displays the changes of a stage unless another quantity is displayed, and arrows if the stage changed the flow.
+    pub(super) fn show_stage(&mut self, changes_flow: bool) {
+        if self.shown.is_none() {
+            self.show(Some(Quantity::StageChange));
+            self.by_stages = self.by_stages.or(Some(self.arrows));
+        }
+        self.arrows |= changes_flow && self.by_stages.is_some();
     }
 
     /// Returns `true` if arrows show the flow of droplets instead of water.
@@ -262,8 +285,9 @@ fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: L
 /// Updates the overlay after a tick.
 pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
     let from_cells = simulations.selected().rivers.from_cells;
-    if overlay.by_stages && simulations.between_ticks() && simulations.selected().simulation.stage_changes().is_none() {
-        overlay.by_stages = false;
+    let is_whole = simulations.between_ticks() && simulations.selected().simulation.stage_changes().is_none();
+    if is_whole && let Some(arrows) = overlay.by_stages {
+        (overlay.arrows, overlay.by_stages) = (arrows, None);
         if overlay.shown == Some(Quantity::StageChange) {
             overlay.put(None);
         }

@@ -10,7 +10,7 @@ use super::{
     smoothed,
 };
 use thalweg_scene::model::session::Session;
-use thalweg_sim::{core::quantity::Quantity, simulation::stage_changes::StageChanges};
+use thalweg_sim::simulation::stage_changes::StageChanges;
 
 /// Speed above which ticks take priority over the frame rate.
 const FAST: f32 = 16.0;
@@ -162,12 +162,8 @@ pub(super) fn run_due_stage(
         quiet.playing = false;
     }
     // In the Learn workspace, the overlay shows the cells that the stage changed, and arrows its flow.
-    if *workspace == Workspace::Learn && overlay.shown.is_none() {
-        overlay.show(Some(Quantity::StageChange));
-        overlay.by_stages = true;
-    }
-    let staged = simulations.selected().simulation.stage_changes();
-    if overlay.by_stages && staged.is_some_and(StageChanges::changes_flow) {
-        overlay.arrows = true;
+    if *workspace == Workspace::Learn {
+        let staged = simulations.selected().simulation.stage_changes();
+        overlay.show_stage(staged.is_some_and(StageChanges::changes_flow));
     }
 }

@@ -100,10 +100,31 @@ fn every_scene_renders_and_follows_the_terrain() {
     subpixel_detail_does_not_flicker();
     palettes_do_not_clip();
     woods_darken_only_meadows_at_every_quality();
+    stage_changes_show_through_the_water();
     cut_away_shows_rock_and_closes_unchanged();
     film_follows_its_script_deterministically();
     linear_film_matches_the_display_film();
     camera_follows_keyframes_until_moved();
+}
+
+/// Water stays visible over the changes of a stage; other overlays hide it.
+fn stage_changes_show_through_the_water() {
+    let Some(mut app) = running("dam-break", 64, (320, 200)) else { return };
+    frames(&mut app, 30);
+    let mut show = |command: AppCommand| {
+        app.world_mut().write_message(command);
+        frames(&mut app, 4);
+        picture(&mut app)
+    };
+    let depth = Quantity::Layer(Layer::Water);
+    let [plain, stage, hidden] = [None, Some(Quantity::StageChange), Some(depth)].map(|quantity| {
+        let wet = show(OverlayCommand::Show(quantity).into());
+        let dry = show(EditCommand::ToggleWater.into());
+        show(EditCommand::ToggleWater.into());
+        changed(&wet, &dry)
+    });
+    assert!(plain > 0.02 && stage > 0.5 * plain, "water changes {plain} without an overlay, {stage} with a stage");
+    assert!(hidden < 1e-3, "water changes {hidden} of its own overlay");
 }
 
 /// A section cuts one side of the block away; when closed, the image is as before.

@@ -48,6 +48,32 @@ fn slow_motion_shows_stages_at_its_speed() {
 }
 
 #[test]
+fn stage_changes_keep_water_and_restore_arrows() {
+    let mut app = app();
+    only(&mut app, "water");
+    app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.terrain.water.fill(0.5);
+    send(&mut app, OpenWorkspace(Workspace::Learn));
+    app.update();
+    let overlay = |app: &App| {
+        let overlay = app.world().resource::<Overlay>();
+        (overlay.shown, overlay.arrows, overlay.water_opacity())
+    };
+    assert_eq!(overlay(&app), (None, false, 1.0));
+    let mut arrows = false;
+    while !arrows {
+        send(&mut app, SimulationCommand::Stage);
+        (0..4).for_each(|_| app.update());
+        assert!(app.world().resource::<Simulations>().ticks() <= 1, "no stage changed the flow");
+        let (shown, shows_arrows, opacity) = overlay(&app);
+        assert!(shown == Some(Quantity::StageChange) && opacity > 0.0 && opacity < 1.0, "{shown:?} under {opacity}");
+        arrows = shows_arrows;
+    }
+    send(&mut app, SimulationCommand::Step(1));
+    update_until_quiet(&mut app);
+    assert_eq!(overlay(&app), (None, false, 1.0), "a whole tick shows no stage");
+}
+
+#[test]
 fn released_droplet_descends_without_changing_terrain() {
     let mut app = app();
     only(&mut app, "droplets");
