@@ -19,6 +19,8 @@ struct Overlay {
     // Arrow spacing in cells, speed of the longest arrow in metres per second, minimum depth for arrows in metres. Last: fraction
     // of the range, from 0, in which the overlay fades to the ground; negative for classes, which are not interpolated.
     arrows: vec4<f32>,
+    // Colour over masked ground, and its strength.
+    mask_tint: vec4<f32>,
     // Evenly spaced colours from the minimum to the maximum value.
     colors: array<vec4<f32>, 9>,
 }
@@ -437,6 +439,9 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
     let seen = select(1.0, smoothstep(0.0, overlay.arrows.w, share), overlay.arrows.w > 0.0);
     color = mix(bare, overlay_color(value), seen);
+#endif
+#ifdef MASK
+    color = mix(color, overlay.mask_tint.rgb, overlay.mask_tint.a * moving_between(cell).w);
 #endif
 #ifdef CONTOURS
     color *= 1.0 - 0.55 * contour(place);

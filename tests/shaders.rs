@@ -54,6 +54,7 @@ const CONTOURS: Choice = &[&[], &["CONTOURS"]];
 const CUT: Choice = &[&[], &["CUT"]];
 const GLITTER: Choice = &[&[], &["GLITTER"]];
 const GRID: Choice = &[&[], &["GRID"]];
+const MASK: Choice = &[&[], &["MASK"]];
 const OVERLAY: Choice = &[&[], &["OVERLAY"], &["OVERLAY", "CLASSES"]];
 const PLATE: Choice = &[&[], &["PLATE"]];
 const RING: Choice = &[&[], &["RING"]];
@@ -69,8 +70,8 @@ const PROGRAMS: [Program; 8] = [
         file: "terrain.wgsl",
         entry_points: &["vertex", "fragment"],
         choices: &[
-            TONE, AS_LIGHT, FINE, WALL, SPLIT, CLOUDS, RIPPLES, COVER, GLITTER, CONTOURS, GRID, OVERLAY, ARROWS, RING,
-            CUT,
+            TONE, AS_LIGHT, FINE, WALL, SPLIT, CLOUDS, RIPPLES, COVER, GLITTER, CONTOURS, GRID, OVERLAY, ARROWS, MASK,
+            RING, CUT,
         ],
     },
     Program {

@@ -7,7 +7,7 @@
 // Red: ground, green: sand thickness, blue: water depth, alpha: suspended sediment, all in metres. Under very shallow water, alpha
 // is the negative wetness of the ground.
 @group(1) @binding(1) var layers: texture_2d<f32>;
-// Red: overlay value, green and blue: water velocity in metres per second. A single texel if there is neither.
+// Red: overlay value, green and blue: water velocity in metres per second, alpha: mask. A single texel if there is none of them.
 @group(1) @binding(2) var motion: texture_2d<f32>;
 
 // Red and green: slope along columns and rows, blue: height above the shadow edge in penumbra half widths, alpha: sand in metres.
@@ -34,9 +34,9 @@ fn texel(cell: vec2<i32>) -> vec4<f32> {
     return textureLoad(layers, clamp(cell, vec2(0), last), 0);
 }
 
-fn moving(cell: vec2<i32>) -> vec3<f32> {
+fn moving(cell: vec2<i32>) -> vec4<f32> {
     let last = vec2<i32>(textureDimensions(motion)) - 1;
-    return textureLoad(motion, clamp(cell, vec2(0), last), 0).rgb;
+    return textureLoad(motion, clamp(cell, vec2(0), last), 0);
 }
 
 // Cell coordinates of a point on the map: 0 is the centre of the first cell.
@@ -57,7 +57,7 @@ fn bilinear(cell: vec2<f32>) -> vec4<f32> {
     return mix(above, below, part.y);
 }
 
-fn moving_between(cell: vec2<f32>) -> vec3<f32> {
+fn moving_between(cell: vec2<f32>) -> vec4<f32> {
     let first = vec2<i32>(floor(cell));
     let part = cell - floor(cell);
     let above = mix(moving(first), moving(first + vec2(1, 0)), part.x);

@@ -67,6 +67,7 @@ impl From<&GroundMaterial> for Variant {
             ("OVERLAY", overlay.has_values()),
             ("CLASSES", overlay.has_classes()),
             ("ARROWS", overlay.has_arrows()),
+            ("MASK", overlay.has_mask()),
             ("RING", scene.has_ring()),
             ("CUT", scene.is_cut()),
         ])

@@ -257,8 +257,9 @@ struct TerrainDecorations<'w> {
 
 impl TerrainDecorations<'_> {
     /// Returns the kinds that are drawn.
-    fn kinds(&self) -> AnnotationKinds {
+    fn kinds(&self, brushes: &Brushes, simulations: &Simulations) -> AnnotationKinds {
         AnnotationKinds {
+            mask: self.overlay.tints_mask(brushes, simulations),
             ring: self.cursor.0.is_some(),
             overlay: (self.overlay.shown, self.overlay.arrows),
             flows: self.overlay.flows.iter().map(Option::is_some).collect(),
@@ -282,6 +283,7 @@ impl RedrawInputs<'_> {
 /// Kinds of annotations on the terrain. Another kind may need another shader; new values, as in every tick and stroke, need none.
 #[derive(Default, PartialEq)]
 struct AnnotationKinds {
+    mask: bool,
     ring: bool,
     overlay: (Option<Quantity>, bool),
     flows: Vec<bool>,
@@ -354,7 +356,7 @@ fn draw_when_changed(
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
-    let kinds = seen.on_land.kinds();
+    let kinds = seen.on_land.kinds(&seen.brushes, &seen.simulations);
     // `true` after changes that may need another shader.
     let other = seen.comparison.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;

@@ -62,6 +62,8 @@ pub struct Overlay {
     pub values: Vec<Grid>,
     /// Difference of each simulation from the first, if displayed; `None` for maps of different sizes.
     pub differences: Vec<Option<Difference>>,
+    /// `true` if the mask is not tinted while a brush is active.
+    pub hides_mask: bool,
     /// Velocities of the water in every simulation that has moving water.
     pub flows: Vec<Option<[Grid; 2]>>,
     /// Previous quantity, for toggling.
@@ -85,6 +87,8 @@ pub enum OverlayCommand {
     Toggle,
     /// Shows or hides flow arrows.
     ToggleArrows,
+    /// Shows or hides the mask while a brush is active.
+    ToggleMask,
 }
 
 impl AppCommandEvent for OverlayCommand {}
@@ -108,6 +112,7 @@ fn handle_command(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
         OverlayCommand::Show(quantity) => overlay.show(*quantity),
         OverlayCommand::Toggle => overlay.toggle(),
         OverlayCommand::ToggleArrows => overlay.arrows = !overlay.arrows,
+        OverlayCommand::ToggleMask => overlay.hides_mask = !overlay.hides_mask,
     }
 }
 
@@ -142,6 +147,14 @@ impl Overlay {
             self.by_stages = self.by_stages.or(Some(self.arrows));
         }
         self.arrows |= changes_flow && self.by_stages.is_some();
+    }
+
+    /// Returns `true` if masked terrain is tinted: while a brush is active, unless the overlay shows the mask itself.
+    pub fn tints_mask(&self, brushes: &Brushes, simulations: &Simulations) -> bool {
+        brushes.active.is_some()
+            && !self.hides_mask
+            && self.shown != Some(Quantity::Layer(Layer::Mask))
+            && simulations.all().iter().any(|session| session.simulation.terrain.mask.is_some())
     }
 
     /// Returns `true` if arrows show the flow of droplets instead of water.

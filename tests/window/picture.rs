@@ -101,6 +101,7 @@ fn every_scene_renders_and_follows_the_terrain() {
     palettes_do_not_clip();
     woods_darken_only_meadows_at_every_quality();
     stage_changes_show_through_the_water();
+    mask_is_tinted_while_a_brush_is_active();
     cut_away_shows_rock_and_closes_unchanged();
     film_follows_its_script_deterministically();
     linear_film_matches_the_display_film();
@@ -125,6 +126,30 @@ fn stage_changes_show_through_the_water() {
     });
     assert!(plain > 0.02 && stage > 0.5 * plain, "water changes {plain} without an overlay, {stage} with a stage");
     assert!(hidden < 1e-3, "water changes {hidden} of its own overlay");
+}
+
+/// Masked ground turns red while a brush is active, unless that is switched off.
+fn mask_is_tinted_while_a_brush_is_active() {
+    let Some(mut app) = running("round-hill", 64, (320, 200)) else { return };
+    frames(&mut app, 30);
+    let mut show = |command: AppCommand| {
+        app.world_mut().write_message(command);
+        frames(&mut app, 6);
+        picture(&mut app)
+    };
+    let plain = show(EditCommand::InvertMask.into());
+    let tinted = show(BrushCommand::Activate(Some(Tool::Raise)).into());
+    let hidden = show(OverlayCommand::ToggleMask.into());
+    let shown = show(OverlayCommand::ToggleMask.into());
+    let released = show(BrushCommand::Activate(None).into());
+    let red = |picture: &[[u8; 3]]| {
+        let more: f64 = picture.iter().map(|[r, g, _]| f64::from(*r) - f64::from(*g)).sum();
+        more / picture.len() as f64
+    };
+    let [before, with] = [&plain, &tinted].map(|picture| red(picture));
+    assert!(with > before + 4.0, "red over green: {with} on average, and {before} without a brush");
+    assert!(changed(&tinted, &shown) < 1e-3);
+    assert!(changed(&plain, &hidden) < 1e-3 && changed(&plain, &released) < 1e-3);
 }
 
 /// A section cuts one side of the block away; when closed, the image is as before.

@@ -15,7 +15,7 @@ use crate::shell::{
     tool_bar::tool_icon,
 };
 use crate::world::{
-    AppCommand, AppCommandEvent, BrushCommand, Brushes, Simulations, Workspace,
+    AppCommand, AppCommandEvent, BrushCommand, Brushes, Overlay, OverlayCommand, Simulations, Workspace,
     amount::{display_unit, length},
 };
 use thalweg_sim::{
@@ -50,10 +50,24 @@ fn commands(table: &mut MenuSection) {
         .set_aliases("size");
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<AppCommand> {
+fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    brushes: Res<Brushes>,
+    simulations: Res<Simulations>,
+    overlay: Res<Overlay>,
+) -> Vec<AppCommand> {
     let Some(tool) = brushes.active else { return Vec::new() };
     let header = egui::CollapsingHeader::new(RichText::new(format!("Brush: {}", tool.title())).heading());
-    let drawn = header.id_salt(PANEL.key).default_open(true).show(ui, |ui| brush_ui(ui, &brushes, &simulations, tool));
+    let drawn = header.id_salt(PANEL.key).default_open(true).show(ui, |ui| {
+        let mut asked = brush_ui(ui, &brushes, &simulations, tool);
+        if simulations.selected().simulation.terrain.mask.is_some() {
+            let (mut shows_mask, help) = (!overlay.hides_mask, "Tint masked terrain while a brush is active.");
+            if ui.checkbox(&mut shows_mask, "Show mask").on_hover_text(help).changed() {
+                asked.push(OverlayCommand::ToggleMask.into());
+            }
+        }
+        asked
+    });
     drawn.body_returned.unwrap_or_default()
 }
 
