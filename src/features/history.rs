@@ -42,11 +42,13 @@ fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Prefer
             let here = history.here() == Some(mark.id);
             let tick = format!("Tick {}", mark.tick);
             let text = label.map_or_else(|| tick.clone(), |label| capital(&label.to_string()));
+            let help = if label.is_some() { format!("{text}\n{tick}") } else { tick };
             let text = RichText::new(text);
             ui.horizontal(|ui| {
+                ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Truncate);
                 ui.add_space(style::BRANCH_INDENT * mark.branch as f32);
                 let row = access::choice(ui, here, if holds { text } else { text.weak() });
-                if row.on_hover_text(tick).clicked() {
+                if row.on_hover_text(help).clicked() {
                     asked.push(HistoryCommand::GoTo(mark.id).into());
                 }
             });

@@ -1,6 +1,5 @@
-//! Process panels: enabled state, progress, limiter counts and parameters.
+//! Process panels: enabled state, progress, status and parameters.
 
-use crate::shell::style::{grouped, rounded_count};
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_header::CollapsingState};
 
@@ -8,7 +7,7 @@ use crate::shell::{
     group::{Changes, all_of_group_ui, group_ui, presets_ui, set},
     navigate,
     panel::{AddPanel, EVERYWHERE, SidebarPanel},
-    style::duration,
+    style::{self, duration, grouped, rounded_count},
 };
 use crate::world::{AppCommand, EditCommand, Simulations, Workspace};
 use thalweg_sim::{
@@ -36,7 +35,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<
     asked
 }
 
-/// Draws a process: checkbox in the header, progress, limiter counts and parameters. Processes enabled at the start of a scene are
+/// Draws a process: checkbox in the header, progress, status and parameters. Processes enabled at the start of a scene are
 /// unfolded.
 fn process_ui(
     ui: &mut Ui,
@@ -57,7 +56,8 @@ fn process_ui(
         .show_header(ui, |ui| {
             let mut on = slot.enabled;
             let text = RichText::new(info.title).heading();
-            if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.reference.source)).changed() {
+            if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.reference.source)).changed()
+            {
                 commands.push(EditCommand::Enable(info.key, on).into());
             }
         })
@@ -66,7 +66,8 @@ fn process_ui(
                 let share = particles as f64 / total.max(1) as f64;
                 let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(total), 100.0 * share);
                 let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
-                ui.add(bar.desired_height(16.0)).on_hover_text("Particles simulated so far, out of the specified total.");
+                ui.add(bar.desired_height(16.0))
+                    .on_hover_text("Particles simulated so far, out of the specified total.");
             }
             if masked {
                 let mut limited = slot.limited;
@@ -76,23 +77,7 @@ fn process_ui(
                     commands.push(EditCommand::Limit(info.key, limited).into());
                 }
             }
-            if slot.enabled {
-                if slot.process.setup().elapsed() > 0.0 {
-                    let (seconds, acceleration) = (slot.process.setup().elapsed(), slot.process.capabilities().acceleration);
-                    let text = match acceleration.map(f64::from).filter(|&times| times > 1.0) {
-                        Some(times) => {
-                            let bed = duration(times * seconds);
-                            format!("One tick represents {} of flow and {bed} of bed change", duration(seconds))
-                        }
-                        None => format!("One tick represents {}", duration(seconds)),
-                    };
-                    let help = "Simulated time of this process in the last tick. The clock of the simulation follows Water if it is enabled, otherwise \
-                                Thermal erosion, otherwise the first enabled process.";
-                    ui.label(RichText::new(text).small().weak()).on_hover_text(help);
-                }
-                limiters_ui(ui, &*slot.process);
-                commands.extend(idle_ui(ui, slot, terrain));
-            }
+            commands.extend(status_ui(ui, slot, terrain));
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(set(info.key, changes));
             if masked && !main_only {
@@ -108,11 +93,36 @@ fn process_ui(
     });
 }
 
-/// Draws the reason why a process has no effect on a terrain, and a button that remedies it, if any. Returns its command.
-fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<AppCommand> {
-    let reason = slot.process.idle_reason(terrain)?;
+/// Draws a line about the last tick of a process or, if it has no effect on the terrain, the reason and a button that remedies it.
+/// The line keeps its height when it is empty, so that the rows below do not move. Returns the command of the button.
+fn status_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<AppCommand> {
+    let reason = if slot.enabled { slot.process.idle_reason(terrain) } else { None };
+    let idle = reason.map(|reason| explain_idle(slot, terrain, reason));
+    let size = egui::vec2(ui.available_width(), ui.spacing().interact_size.y);
+    let row = ui.allocate_ui_with_layout(size, egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        ui.set_min_height(size.y);
+        ui.add_space(style::SCROLL_BAR);
+        let (text, help, remedy) = match idle {
+            Some((why, remedy)) => (RichText::new(why).color(ui.visuals().warn_fg_color), why.to_owned(), remedy),
+            None if slot.enabled => {
+                let (text, help) = last_tick(&*slot.process);
+                (RichText::new(text).weak(), help, None)
+            }
+            None => return None,
+        };
+        let clicked = remedy.and_then(|(button, remedy)| ui.small_button(button).clicked().then(|| remedy.into()));
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+            ui.add(egui::Label::new(text.small()).truncate()).on_hover_text(help);
+        });
+        clicked
+    });
+    row.inner
+}
+
+/// Returns the reason why a process has no effect on a terrain as a sentence, and a button that remedies it, if any.
+fn explain_idle(slot: &Slot, terrain: &Terrain, reason: IdleReason) -> (&'static str, Option<(String, EditCommand)>) {
     let spread = |metres: f32| Some((format!("Add {metres} m of sand"), EditCommand::AddSand(metres)));
-    let (why, remedy) = match reason {
+    match reason {
         IdleReason::NoSand => {
             ("There is no sand for the wind to transport.", spread((2.0 * thinnest_sheet(terrain.cell_size)).ceil()))
         }
@@ -127,41 +137,50 @@ fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<AppCommand> {
         }
         IdleReason::NoWater { rain } => {
             let default = slot.process.boxed_default();
-            let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key())).ok()?;
-            let remedy = EditCommand::Set(slot.key().to_owned(), rain, usual.value);
-            ("There is no water, rain or spring.", Some(("Enable rain".to_owned(), remedy)))
+            let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key()));
+            let remedy = |usual: Parameter| EditCommand::Set(slot.key().to_owned(), rain, usual.value);
+            ("There is no water, rain or spring.", usual.ok().map(|usual| ("Enable rain".to_owned(), remedy(usual))))
         }
-    };
-    ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(why).small().color(ui.visuals().warn_fg_color));
-        remedy.and_then(|(button, remedy)| ui.small_button(button).clicked().then(|| remedy.into()))
-    })
-    .inner
+    }
 }
 
-/// Draws the number of times each limiter of a process was applied in the last tick and in total.
-fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
+/// Returns the time that the last tick represents and the limiters that were applied in it, with an explanation.
+fn last_tick(process: &dyn Process) -> (String, String) {
+    let (mut told, mut help) = (Vec::new(), Vec::new());
+    let (seconds, acceleration) = (process.setup().elapsed(), process.capabilities().acceleration);
+    if seconds > 0.0 {
+        told.push(match acceleration.map(f64::from).filter(|&times| times > 1.0) {
+            Some(times) => {
+                let bed = duration(times * seconds);
+                format!("One tick represents {} of flow and {bed} of bed change", duration(seconds))
+            }
+            None => format!("One tick represents {}", duration(seconds)),
+        });
+        help.push(
+            "Simulated time of this process in the last tick. The clock of the simulation follows Water if it is enabled, otherwise \
+             Thermal erosion, otherwise the first enabled process."
+                .to_owned(),
+        );
+    }
     let limiters = process.limiters();
     let applied: Vec<String> = limiters
         .iter()
         .filter(|(_, count)| count.last > 0)
         .map(|(limiter, count)| format!("{} {}×", limiter.name, rounded_count(count.last)))
         .collect();
-    if applied.is_empty() {
-        return;
-    }
-    let about: Vec<String> = limiters
-        .iter()
-        .map(|(limiter, count)| {
+    if !applied.is_empty() {
+        told.push(format!("Limiters: {}", applied.join(", ")));
+        help.push(
+            "Number of times each limiter was applied in the last tick to keep the computation stable.".to_owned(),
+        );
+        help.extend(limiters.iter().map(|(limiter, count)| {
             format!("{}: {} Total: {}×.", params::title(limiter.name), limiter.about, rounded_count(count.all))
-        })
-        .collect();
-    let about = format!(
-        "Number of times each limiter was applied in the last tick to keep the computation stable.\n{}",
-        about.join("\n")
-    );
-    let applied = format!("Limiters: {}", applied.join(", "));
-    ui.label(RichText::new(applied).small().weak()).on_hover_text(about);
+        }));
+    }
+    // The line may be too short for its text.
+    let text = told.join(" · ");
+    help.insert(0, text.clone());
+    (text, help.join("\n"))
 }
 
 /// Draws the factors by which the mask multiplies the parameters of a process.

@@ -6,7 +6,7 @@ use super::access;
 use thalweg_scene::settings::Theme;
 
 // Sizes are in points.
-pub const PANEL_WIDTH: f32 = 300.0;
+pub const PANEL_WIDTH: f32 = 360.0;
 pub const MIN_PANEL_WIDTH: f32 = 120.0;
 /// Width of parameter names.
 pub const NAME_WIDTH: f32 = 124.0;
@@ -179,7 +179,7 @@ pub fn backdrop_ui(context: &egui::Context) {
 }
 
 /// Width of the scroll bar that overlaps the right edge of the panels.
-const SCROLL_BAR: f32 = 4.0;
+pub const SCROLL_BAR: f32 = 4.0;
 
 /// Draws a grid row: a name with its tooltip, and a right-aligned value.
 pub fn value_row(ui: &mut egui::Ui, name: &str, value: String, help: &str) {

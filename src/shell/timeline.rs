@@ -90,7 +90,7 @@ pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineParams) -> Vec<AppComman
         let wanted = (response.clicked() || response.dragged()) && state.history.here() != Some(mark.id);
         let moved = response.clicked() || response.drag_started() || ui.input(|input| input.pointer.delta().x != 0.0);
         if (wanted || response.clicked() && mark.tick != ticks) && moved {
-            asked.push(HistoryCommand::GoTo(mark.id).into());
+            asked.push(HistoryCommand::ScrubTo(mark.id).into());
         }
         let response = response.on_hover_ui(|ui| place_ui(ui, state, mark));
         if response.hovered() && state.history.picture(mark.id).is_none() && !state.history.draws(mark.id) {
@@ -208,5 +208,5 @@ fn step_along_branch(marks: &[TimelinePosition], here: Option<u64>, steps: i64) 
     own.sort_by_key(|mark| mark.tick);
     let place = own.iter().position(|mark| mark.id == now.id)? as i64;
     let wanted = own.get(usize::try_from(place + steps).ok()?)?;
-    Some(HistoryCommand::GoTo(wanted.id).into())
+    Some(HistoryCommand::ScrubTo(wanted.id).into())
 }

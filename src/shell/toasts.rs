@@ -23,8 +23,21 @@ pub(crate) fn layer_ui(
     toasts_ui(root.ctx(), &notices, root.max_rect(), told)
 }
 
-/// Draws messages of the `told` levels in the lower left corner of `view`, newest at the bottom, below dialogs and menus. Returns the
-/// commands of clicked buttons.
+/// Seconds for which a message that appears under the pointer ignores clicks.
+const CLICK_DELAY: f64 = 1.0;
+
+/// Place of a message in the last frame.
+#[derive(Clone, Copy)]
+struct ToastPlace {
+    id: u64,
+    rect: egui::Rect,
+    /// Time from which it accepts clicks, in seconds.
+    accepts_from: f64,
+}
+
+/// Draws messages of the `told` levels in the lower left corner of `view`, newest at the top, below dialogs and menus. While the pointer
+/// is over one of them, none moves, and one that appears under the pointer ignores its clicks at first: they were meant for what
+/// was there before. Returns the commands of clicked buttons.
 pub fn toasts_ui(
     context: &egui::Context,
     notices: &Notices,
@@ -32,9 +45,19 @@ pub fn toasts_ui(
     told: impl Fn(NoticeLevel) -> bool,
 ) -> Vec<AppCommand> {
     let mut commands = Vec::new();
+    let key = egui::Id::new("places of messages");
+    let before: Vec<ToastPlace> = context.data(|data| data.get_temp(key)).unwrap_or_default();
+    let (pointer, now) = context.input(|input| (input.pointer.latest_pos(), input.time));
+    let is_pointed_at = |rect: egui::Rect| pointer.is_some_and(|pointer| rect.contains(pointer));
+    let holds = before.iter().any(|place| is_pointed_at(place.rect));
+    let mut places = Vec::new();
     let mut bottom = view.bottom() - 14.0;
-    let newest_first: Vec<_> = notices.shown().filter(|notice| told(notice.level)).collect();
-    for notice in newest_first.into_iter().rev() {
+    for notice in notices.shown().filter(|notice| told(notice.level)) {
+        let known = before.iter().find(|place| place.id == notice.id);
+        bottom = known.filter(|_| holds).map_or(bottom, |known| known.rect.bottom().min(bottom));
+        let accepts = known.is_some_and(|known| now >= known.accepts_from);
+        let is_clicked =
+            |button: &egui::Response| button.clicked() && (accepts || !button.clicked_by(egui::PointerButton::Primary));
         let (sign, color) = match notice.level {
             NoticeLevel::Working => (icon::HOURGLASS_MEDIUM, style::ACCENT),
             NoticeLevel::Info => (icon::CHECK_CIRCLE, style::ACCENT),
@@ -68,7 +91,7 @@ pub fn toasts_ui(
                             }
                             ui.horizontal(|ui| {
                                 for (word, command) in &notice.answers {
-                                    if ui.button(*word).clicked() {
+                                    if is_clicked(&ui.button(*word)) {
                                         commands.extend([command.clone(), FileCommand::Dismiss(notice.id).into()]);
                                     }
                                 }
@@ -76,7 +99,7 @@ pub fn toasts_ui(
                                 if read {
                                     let dismiss = ui.small_button("Dismiss");
                                     access::describe(&dismiss, &notice.text);
-                                    if dismiss.clicked() {
+                                    if is_clicked(&dismiss) {
                                         commands.push(FileCommand::Dismiss(notice.id).into());
                                     }
                                 }
@@ -85,7 +108,15 @@ pub fn toasts_ui(
                     });
                 });
             });
-        bottom = shown.response.rect.top() - 8.0;
+        let rect = shown.response.rect;
+        let accepts_from = match known {
+            None => now + CLICK_DELAY,
+            Some(known) if is_pointed_at(rect) => known.accepts_from,
+            Some(_) => now,
+        };
+        places.push(ToastPlace { id: notice.id, rect, accepts_from });
+        bottom = rect.top() - 8.0;
     }
+    context.data_mut(|data| data.insert_temp(key, places));
     commands
 }

@@ -171,6 +171,7 @@ fn take_heights(
     };
     work.replace_and_notify(label, Simulations::new(vec![session]), &StoredTimeline::default());
     commands.trigger(ProjectReplaced { opened: false, presented: false });
+    commands.trigger(CameraCommand::FrameAgain);
     pause_imported_terrain(&mut work, false);
 }
 

@@ -1,6 +1,11 @@
 use self::recovery::{keeping, kept};
 use super::*;
 use crate::features;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use bevy::state::app::StatesPlugin;
 use thalweg_scene::{
     io::{
@@ -369,6 +374,11 @@ fn opened_scene_and_loaded_map_can_be_undone() {
     send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
     let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    let framed = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&framed);
+    app.add_observer(move |command: On<CameraCommand>| {
+        counter.fetch_add(usize::from(*command.event() == CameraCommand::FrameAgain), Ordering::Relaxed);
+    });
     let path = folder.path().join("height.png");
     send(&mut app, FileCommand::SaveMap("height", path.clone()));
     app.update();
@@ -378,6 +388,7 @@ fn opened_scene_and_loaded_map_can_be_undone() {
     until_done(&mut app);
     let simulations = app.world().resource::<Simulations>();
     assert_eq!((simulations.ticks(), simulations.selected().simulation.terrain.width()), (0, 64));
+    assert_eq!(framed.load(Ordering::Relaxed), 1, "the camera frames new ground");
     send(&mut app, FileCommand::Open("ten-seeds".into(), Options::default()));
     app.update();
     until_done(&mut app);

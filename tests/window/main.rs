@@ -13,7 +13,7 @@ use std::{
 use bevy::{
     color::ColorToPacked,
     ecs::system::SystemState,
-    prelude::{App, AppExit, InMut, IntoSystem, LinearRgba, Resource, Srgba, State, Vec2, With, World, default},
+    prelude::{App, AppExit, InMut, IntoSystem, LinearRgba, Res, Resource, Srgba, State, Vec2, With, World, default},
     render::{error_handler::RenderErrorHandler, renderer::RenderDevice},
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
@@ -46,14 +46,14 @@ use thalweg::{
         UiVisible,
         floating::{FloatingWindows, floating_windows_ui},
         group::group_ui,
-        panel::{Sidebar, SidebarPanel},
+        panel::{AddPanel, EVERYWHERE, Sidebar, SidebarPanel},
         toasts::toasts_ui,
         window_layout::window_ui,
     },
     world::{
         AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
         CompareCommand, Comparison, Divider, Document, Draft, EditCommand, FileCommand, FollowsKeyframes, History,
-        Jobs, KeyframeCommand, LessonState, ModifierKeys, Notices, OpenWorkspace, Overlay, OverlayCommand,
+        Jobs, KeyframeCommand, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
         PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts, Revision,
         ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea,
         WindowCommand, Workspace,
@@ -337,6 +337,76 @@ fn question_has_answers_and_cannot_be_dismissed() {
     harness.run_steps(2);
     let id = notices.shown().next().expect("it waits").id;
     assert_eq!(asked.take(), [AppCommand::from(EditCommand::RemoveWater), FileCommand::Dismiss(id).into()]);
+}
+
+#[test]
+fn notifications_hold_still_under_the_pointer() {
+    let notices = RefCell::new(Notices::default());
+    let undo = Some(("Undo", EditCommand::Undo.into()));
+    let first = notices.borrow_mut().notify(NoticeLevel::Error, "The first.");
+    notices.borrow_mut().offer(NoticeLevel::Error, "The second.", undo);
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
+        toasts_ui(ui.ctx(), &notices.borrow(), ui.max_rect(), |_| true);
+    });
+    harness.run_steps(3);
+    let place = |harness: &Harness<'_>| harness.get_by_label("Undo").rect().center();
+    let before = place(&harness);
+    harness.hover_at(before);
+    harness.run_steps(2);
+    notices.borrow_mut().dismiss(first);
+    notices.borrow_mut().notify(NoticeLevel::Error, "The third.");
+    harness.run_steps(3);
+    assert!(place(&harness).distance(before) < 1.0, "from {before} to {}", place(&harness));
+    // Elsewhere, the pointer does not hold them.
+    harness.hover_at(egui::pos2(700.0, 20.0));
+    harness.run_steps(3);
+    assert!(place(&harness).y > before.y + 10.0, "the gap at {before} remains: {}", place(&harness));
+}
+
+#[test]
+fn notification_appearing_under_pointer_ignores_its_click() {
+    let (notices, asked) = (RefCell::new(Notices::default()), RefCell::new(Vec::new()));
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).with_step_dt(0.1).build_ui(|ui| {
+        asked.borrow_mut().extend(toasts_ui(ui.ctx(), &notices.borrow(), ui.max_rect(), |_| true));
+    });
+    let click = |harness: &mut Harness<'_>| {
+        let place = harness.get_by_label("Discard").rect().center();
+        harness.drag_at(place);
+        harness.run_steps(1);
+        harness.drop_at(place);
+        harness.run_steps(1);
+    };
+    harness.hover_at(egui::pos2(60.0, 572.0));
+    harness.run_steps(2);
+    notices.borrow_mut().ask("Keep it?", [("Discard", EditCommand::RemoveWater.into())]);
+    harness.run_steps(2);
+    click(&mut harness);
+    assert_eq!(asked.take(), Vec::<AppCommand>::new());
+    harness.hover_at(egui::pos2(700.0, 20.0));
+    harness.run_steps(2);
+    click(&mut harness);
+    assert_eq!(asked.take()[0], AppCommand::from(EditCommand::RemoveWater));
+}
+
+/// Width of the contents of a panel.
+#[derive(Resource)]
+struct ContentWidth(f32);
+
+#[test]
+fn sidebar_keeps_its_width_when_contents_grow() {
+    let (shelf, asked) = (Shelf::of("alpine-valley").with(ContentWidth(100.0)), RefCell::default());
+    let panel = SidebarPanel { key: "wide", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+    let draw = |InMut(ui): InMut<egui::Ui>, width: Res<ContentWidth>| {
+        ui.allocate_space(egui::vec2(width.0, 20.0));
+        Vec::<AppCommand>::new()
+    };
+    shelf.0.borrow_mut().add_panel(panel, draw);
+    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    let before = column(&harness);
+    shelf.use_world(|world| world.resource_mut::<ContentWidth>().0 = 700.0);
+    harness.run_steps(3);
+    assert_eq!(column(&harness), before);
 }
 
 #[test]

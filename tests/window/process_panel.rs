@@ -60,6 +60,25 @@ fn idle_process_states_reason_and_offers_remedy() {
 }
 
 #[test]
+fn toggling_processes_moves_no_other_process() {
+    let (shelf, asked) = (Shelf::of("alpine-valley"), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 6000.0]).build_ui(shelf.window(&asked));
+    let mut rows = |enabled: Option<bool>| -> Vec<f32> {
+        shelf.use_world(|world| {
+            let mut simulations = world.resource_mut::<Simulations>();
+            let slots = &mut simulations.all_mut()[0].simulation.slots;
+            slots.iter_mut().for_each(|slot| slot.enabled = enabled.unwrap_or(slot.enabled));
+        });
+        harness.run_steps(3);
+        let top = |title: &str| harness.get_by_label(title).rect().top();
+        let tops: Vec<f32> = catalogue().iter().map(|process| top(process.info().title)).collect();
+        tops.iter().map(|top| top - tops[0]).collect()
+    };
+    let before = rows(None);
+    assert_eq!([rows(Some(true)), rows(Some(false))], [before.clone(), before]);
+}
+
+#[test]
 fn every_parameter_is_drawn_and_reaches_both_ends() {
     let session = &sessions("alpine-valley", 32)[0];
     let settings = Settings::default();

@@ -34,13 +34,15 @@ use thalweg_scene::{io::Budget, model::state::SimulationState};
 pub enum HistoryCommand {
     /// Goes to a node.
     GoTo(u64),
+    /// Goes to a node without restoring its look.
+    ScrubTo(u64),
     /// Renders a thumbnail of a node.
     Draw(u64),
 }
 
 impl AppCommandEvent for HistoryCommand {
     fn requires_project(&self) -> bool {
-        matches!(self, Self::GoTo(_))
+        matches!(self, Self::GoTo(_) | Self::ScrubTo(_))
     }
 }
 
@@ -68,6 +70,20 @@ fn handle_command(
 ) {
     match *command.event() {
         HistoryCommand::GoTo(id) => tree::go_to(id, &mut simulations, &mut transport, &mut revision, &mut history),
+        HistoryCommand::ScrubTo(id) => {
+            let project = simulations.project_id();
+            let looks = simulations
+                .all()
+                .iter()
+                .map(|session| (session.look.clone(), session.water_look.clone(), session.rivers.shown));
+            let looks: Vec<_> = looks.collect();
+            tree::go_to(id, &mut simulations, &mut transport, &mut revision, &mut history);
+            if simulations.project_id() == project {
+                for (session, (look, water_look, rivers)) in simulations.all_mut().iter_mut().zip(looks) {
+                    (session.look, session.water_look, session.rivers.shown) = (look, water_look, rivers);
+                }
+            }
+        }
         HistoryCommand::Draw(id) => history.draw(id),
     }
 }

@@ -62,6 +62,33 @@ fn timeline_restores_states_and_keeps_branches() {
 }
 
 #[test]
+fn scrubbing_restores_parameters_but_keeps_the_look() {
+    let mut app = app();
+    app.update();
+    run(&mut app, 15);
+    run(&mut app, 15);
+    let settings = |app: &App| {
+        let session = app.world().resource::<Simulations>().selected();
+        (session.look.snow_line, session.water_look.shown, session.all_parameters()["droplets.friction"].clone())
+    };
+    let before = settings(&app);
+    let early = marks(&app).into_iter().find(|mark| mark.tick > 0 && mark.tick < 20).expect("there is a snapshot");
+    send(&mut app, EditCommand::Set("look".into(), "snow_line", Value::Number(123.0)));
+    send(&mut app, EditCommand::ToggleWater);
+    send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.5)));
+    app.update();
+    assert_eq!(settings(&app), (123.0, !before.1, "0.5".to_owned()));
+    send(&mut app, HistoryCommand::ScrubTo(early.id));
+    app.update();
+    assert_eq!(app.world().resource::<Simulations>().ticks(), early.tick);
+    assert_eq!(settings(&app), (123.0, !before.1, before.2.clone()));
+    // The list of steps restores the look of a step too.
+    send(&mut app, HistoryCommand::GoTo(early.id));
+    app.update();
+    assert_eq!(settings(&app), before);
+}
+
+#[test]
 fn camera_keyframes_survive_time_travel_and_undo_alone() {
     let mut app = app();
     app.insert_resource(CameraPose {
