@@ -7,7 +7,7 @@ use crate::shell::{
     access,
     commands::{AddCommands, MenuSection, SHIFT_CTRL},
     floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, FloatingWindows},
-    gallery::{Card, cards},
+    gallery::{Card, cards, search},
     style,
 };
 use crate::world::{AppCommand, FileCommand, FrameSystems, WindowCommand};
@@ -90,14 +90,19 @@ fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> O
         if opened {
             field.request_focus();
         }
-        let words: Vec<String> = scenes.typed.to_lowercase().split_whitespace().map(ToOwned::to_owned).collect();
-        let found: Vec<&Card> = scenes.cards.iter().filter(|card| card.has(&words)).collect();
-        if !words.is_empty() && field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
+        let found = search(&scenes.cards, &scenes.typed);
+        if !scenes.typed.trim().is_empty() && field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
             chosen = found.first().map(|card| card.name);
         }
         egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            let has = |group: &&str| found.iter().any(|card| card.scene.group == **group);
-            for group in GROUPS.into_iter().filter(has) {
+            // In the order of their best scenes.
+            let mut groups: Vec<&str> = Vec::new();
+            for card in &found {
+                if !groups.contains(&&*card.scene.group) {
+                    groups.push(&card.scene.group);
+                }
+            }
+            for group in groups {
                 ui.add_space(4.0);
                 ui.label(RichText::new(group).strong());
                 ui.horizontal_wrapped(|ui| {

@@ -1,5 +1,7 @@
 //! Built-in scenes with their thumbnails.
 
+use std::cmp::Reverse;
+
 use bevy_egui::egui::{self, FontId, Sense, TextureHandle, TextureOptions, Ui};
 
 use super::style;
@@ -17,6 +19,17 @@ pub struct Card {
     picture: TextureHandle,
 }
 
+/// Returns the cards that contain each of the words of a search text, those with most of them in the title first.
+pub fn search<'a>(cards: &'a [Card], typed: &str) -> Vec<&'a Card> {
+    let words: Vec<String> = typed.to_lowercase().split_whitespace().map(ToOwned::to_owned).collect();
+    let mut found: Vec<&Card> = cards.iter().filter(|card| card.has(&words)).collect();
+    found.sort_by_key(|card| {
+        let title = card.scene.title.to_lowercase();
+        Reverse(words.iter().filter(|word| title.contains(*word)).count())
+    });
+    found
+}
+
 /// Returns cards of all built-in scenes.
 pub fn cards(context: &egui::Context) -> Vec<Card> {
     BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect()
@@ -31,7 +44,7 @@ fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str),
 
 impl Card {
     /// Returns `true` if name, title, group or description contain each of the words, given in lower case.
-    pub fn has(&self, words: &[String]) -> bool {
+    fn has(&self, words: &[String]) -> bool {
         let Scene { title, group, about, .. } = &self.scene;
         let said = format!("{} {title} {group} {about}", self.name).to_lowercase();
         words.iter().all(|word| said.contains(word))
@@ -78,12 +91,12 @@ mod tests {
                 assert_eq!(card.picture.size(), [240, 150], "{}", card.name);
                 assert!(GROUPS.contains(&&*card.scene.group), "{}", card.name);
             }
-            let found = |typed: &str| {
-                let words: Vec<String> = typed.split(' ').map(ToOwned::to_owned).collect();
-                cards.iter().filter(|card| card.has(&words)).map(|card| card.name).collect::<Vec<_>>()
-            };
+            let found = |typed: &str| search(&cards, typed).into_iter().map(|card| card.name).collect::<Vec<_>>();
             assert_eq!(found("delta sediment lake"), ["delta"]);
             assert!(found("dunes").len() >= 5 && found("no such scene").is_empty());
+            // The description of the Alpine valley has both words too.
+            let valleys = found("River  valley");
+            assert!(valleys[0] == "river-valley" && valleys.contains(&"alpine-valley"), "{valleys:?}");
         });
     }
 }
