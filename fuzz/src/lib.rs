@@ -28,7 +28,7 @@ pub type Outcome = Result<(), String>;
 pub type Reader = (&'static str, fn(&[u8]) -> Outcome);
 
 /// All readers.
-pub const READERS: [Reader; 22] = [
+pub const READERS: [Reader; 23] = [
     ("png", png),
     ("exr", exr),
     ("r16", r16),
@@ -46,6 +46,7 @@ pub const READERS: [Reader; 22] = [
     ("preset", preset),
     ("settings", settings),
     ("lesson", lesson),
+    ("picture", picture),
     ("answers", answers),
     ("project", project),
     ("manifest", manifest),
@@ -174,6 +175,14 @@ pub fn settings(bytes: &[u8]) -> Outcome {
 pub fn lesson(bytes: &[u8]) -> Outcome {
     let path = put("lesson.md", bytes);
     said(lesson::read(path)).map(drop)
+}
+
+/// Reads a picture of a lesson.
+pub fn picture(bytes: &[u8]) -> Outcome {
+    let lesson = put("picture", bytes).with_file_name("lesson.md");
+    let ([width, height], pixels) = said(lesson::read_picture(&lesson, "picture"))?;
+    assert_eq!(pixels.len(), 4 * width * height);
+    Ok(())
 }
 
 /// Reads answers to lessons.

@@ -209,6 +209,16 @@ fn rewrite_stored_reader_files() {
     // Written by Pillow.
     let jpeg = fs::read(all.join("image/good-jpeg")).expect("it is stored");
     put("image", "bad-jpeg-cut-off", &jpeg[..jpeg.len() - 9]);
+    for (name, of) in [
+        ("good-png", "png/good-colour"),
+        ("good-jpeg", "image/good-jpeg"),
+        ("good-webp", "image/good-webp"),
+        ("bad-cut-off", "png/bad-cut-off"),
+        ("bad-text", "png/bad-text"),
+        ("bad-claims-16384", "image/bad-claims-16384"),
+    ] {
+        put("picture", name, &fs::read(all.join(of)).expect("it is stored"));
+    }
 
     // The fuzzer's map is all zeros, and the sidecar has their hash.
     write_sidecar(&path("map.json"), &Grid::filled(32, 32, 0.0), 2.5, (32, 32)).expect("it is writable");

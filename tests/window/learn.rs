@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thalweg::features::{lessons::LessonCommand, section::SaveDrawing};
 use thalweg_scene::{
-    io::lesson::{built_in, open},
+    io::lesson::{BUILT_IN as BUILT_IN_LESSONS, built_in, open},
     model::lesson::{Answer, Attempt, Task},
 };
 
@@ -19,6 +19,36 @@ fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
     let mut course = LessonState::default();
     course.open(attempt, simulations.project_id());
     Shelf::new(simulations).with(State::new(Workspace::Learn)).with(course)
+}
+
+#[test]
+fn lesson_pictures_fill_the_panel_or_are_reported() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("pictures.md");
+    let image = fs::read("assets/thumbnails/fans.png").expect("the repository has it");
+    fs::write(folder.path().join("fans.png"), image).expect("it is writable");
+    let (_, text) = BUILT_IN_LESSONS[0];
+    let (head, rest) = text[3..].split_once("\n---\n").expect("it has a front matter");
+    let pictures = "Fans:\n\n![Fans below a range](fans.png)\n\n![Nothing](none.png)";
+    let text = format!("---{head}\n---\n{pictures}\n\n{rest}");
+    fs::write(&path, text).expect("it is writable");
+    let (shelf, asked) = (at(&path.to_string_lossy(), 0, BTreeMap::new()), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
+    let begun = Instant::now();
+    let place = |harness: &Harness<'_>| {
+        harness.query_by_role_and_label(Role::Image, "Fans below a range").map(|node| node.rect())
+    };
+    while place(&harness).is_none() || harness.query_by_label_contains("cannot be shown").is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the pictures were not loaded");
+        harness.run_steps(1);
+    }
+    // The next frame has their final layout.
+    harness.run_steps(2);
+    let (column, image) = (column(&harness), place(&harness).expect("it was loaded"));
+    assert!(column.contains_rect(image) && image.width() > 0.8 * column.width(), "{image:?} in {column:?}");
+    // The proportions of the file.
+    assert!((image.width() / image.height() - 240.0 / 150.0).abs() < 0.01, "{image:?}");
+    assert!(harness.query_by_label_contains("none.png: file not found").is_some());
 }
 
 #[test]

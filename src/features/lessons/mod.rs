@@ -1,6 +1,7 @@
 //! Lessons: commands of the student, and their effect on simulation and panels.
 
 mod panel;
+mod picture;
 mod step;
 
 use crate::world::{

@@ -1,6 +1,6 @@
 //! Steps of the open lesson: text, task, and comparison of the answer.
 
-use super::{LessonCommand, panel::LessonPanelParams};
+use super::{LessonCommand, panel::LessonPanelParams, picture::picture_ui};
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -31,6 +31,7 @@ use thalweg_sim::params::{capital, collect_parameters};
 /// Draws the current step. Returns the requested commands.
 pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<AppCommand> {
     let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.current_step());
+    let place = (&*lesson.path, number);
     let mut asked = Vec::new();
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.set_width(ui.available_width());
@@ -49,7 +50,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &At
             ui.add(egui::Label::new(RichText::new(&step.title).heading()).wrap());
         }
         ui.add_space(2.0);
-        markdown_ui(ui, &step.text);
+        text_ui(ui, place, &step.text);
         if !state.lessons.is_of(&state.simulations) {
             asked.extend(wrong_terrain_ui(ui));
         } else if let Some(task) = &step.task {
@@ -59,12 +60,12 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &At
         for (count, hint) in step.hints.iter().enumerate() {
             let title = if step.hints.len() == 1 { "Hint".to_owned() } else { format!("Hint {}", count + 1) };
             let id = (&lesson.head.title, number, count);
-            egui::CollapsingHeader::new(title).id_salt(id).show(ui, |ui| markdown_ui(ui, &capital(hint)));
+            egui::CollapsingHeader::new(title).id_salt(id).show(ui, |ui| text_ui(ui, place, &capital(hint)));
         }
         let done = attempt.is_done(number);
         if done && !step.after.is_empty() {
             ui.add_space(4.0);
-            markdown_ui(ui, &step.after);
+            text_ui(ui, place, &step.after);
         }
         ui.add_space(6.0);
         ui.horizontal(|ui| {
@@ -110,8 +111,21 @@ fn wrong_terrain_ui(ui: &mut Ui) -> Option<AppCommand> {
 /// Markdown cache, kept between frames.
 type Cache = Arc<Mutex<CommonMarkCache>>;
 
+/// Draws Markdown of a step of the lesson at a path, with its pictures between the paragraphs.
+fn text_ui(ui: &mut Ui, step: (&Path, usize), text: &str) {
+    let mut from = 0;
+    // Most texts have no picture.
+    let links = if text.contains("![") { lesson::pictures(text) } else { Vec::new() };
+    for link in &links {
+        markdown_ui(ui, &text[from..link.range.start]);
+        picture_ui(ui, step, link);
+        from = link.range.end;
+    }
+    markdown_ui(ui, &text[from..]);
+}
+
 fn markdown_ui(ui: &mut Ui, text: &str) {
-    if text.is_empty() {
+    if text.trim().is_empty() {
         return;
     }
     let cache: Cache = ui.data_mut(|data| data.get_temp_mut_or_default::<Cache>(egui::Id::new("markdown")).clone());

@@ -16,6 +16,7 @@
 //! ## For the teacher
 //! ````
 
+mod pictures;
 pub mod report;
 
 use std::{
@@ -27,6 +28,7 @@ use std::{
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 
+pub use self::pictures::{PictureLink, pictures, read_picture};
 use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
     io::scene::open_first,
@@ -133,15 +135,8 @@ pub fn copy_new(named: &Path, to: &Path) -> Result<bool, Error> {
 /// There is no such lesson.
 pub fn missing_pictures(named: &Path) -> Result<Vec<(usize, String)>, Error> {
     let (path, text) = (path(named), text(named)?);
-    let mut missing = Vec::new();
-    for (event, range) in Parser::new(&text).into_offset_iter() {
-        if let Event::Start(Tag::Image { dest_url, .. }) = event
-            && input::open(&path.with_file_name(&*dest_url)).is_err()
-        {
-            missing.push((line_of(&text, range.start), dest_url.to_string()));
-        }
-    }
-    Ok(missing)
+    let missing = pictures(&text).into_iter().filter(|link| read_picture(&path, &link.file).is_err());
+    Ok(missing.map(|link| (line_of(&text, link.range.start), link.file)).collect())
 }
 
 /// Returns the number of the line at a byte of a text, from 1.
@@ -565,7 +560,9 @@ mod tests {
         assert!(error.contains("fair.ron: not a lesson; lessons are Markdown files"), "{error}");
         let path = folder.path().join("pictures.md");
         std::fs::write(&path, TEXT.replace("Hello.", "![a](fair.ron) ![b](none.png)")).expect("it is writable");
-        assert_eq!(missing_pictures(&path), Ok(vec![(5, "none.png".to_owned())]));
+        // A file that is not an image cannot be read as a picture either.
+        let missing = ["fair.ron", "none.png"].map(|file| (5, file.to_owned()));
+        assert_eq!(missing_pictures(&path), Ok(missing.into()));
         let missing = open("droplets-carv").err().expect("there is none").to_string();
         assert!(missing.contains("no such lesson") && missing.contains("closest match: droplets-carve"), "{missing}");
         assert!(open("no/such.md").is_err_and(|error| error.to_string().contains("file not found")));
