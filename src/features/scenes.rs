@@ -19,7 +19,7 @@ use thalweg_scene::{
 
 /// Search text, and the thumbnails once loaded.
 #[derive(Resource, Default)]
-pub struct Scenes {
+pub struct SceneGallery {
     typed: String,
     cards: Vec<Card>,
 }
@@ -32,14 +32,14 @@ pub(super) fn plugin(app: &mut App) {
         30,
         scene_commands,
     );
-    app.init_resource::<Scenes>()
+    app.init_resource::<SceneGallery>()
         .add_systems(Update, forget.run_if(resource_changed::<FloatingWindows>).in_set(FrameSystems::Follow));
 }
 
 /// Frees the thumbnails once the browser is closed.
-fn forget(windows: Res<FloatingWindows>, mut scenes: ResMut<Scenes>) {
+fn forget(windows: Res<FloatingWindows>, mut scenes: ResMut<SceneGallery>) {
     if !windows.is_open(PANE.key) && !scenes.cards.is_empty() {
-        *scenes = Scenes::default();
+        *scenes = SceneGallery::default();
     }
 }
 
@@ -64,9 +64,9 @@ fn scene_commands(table: &mut MenuSection) {
     table.submenu = None;
 }
 
-fn pane_ui(InMut(window): InMut<FloatingWindowUi>, mut scenes: ResMut<Scenes>) -> Vec<AppCommand> {
+fn pane_ui(InMut(window): InMut<FloatingWindowUi>, mut scenes: ResMut<SceneGallery>) -> Vec<AppCommand> {
     if window.just_opened {
-        *scenes = Scenes::default();
+        *scenes = SceneGallery::default();
     }
     let chosen = scenes_ui(&window.context, &mut scenes, &mut window.is_open);
     window.is_open &= chosen.is_none();
@@ -74,7 +74,7 @@ fn pane_ui(InMut(window): InMut<FloatingWindowUi>, mut scenes: ResMut<Scenes>) -
 }
 
 /// Draws the browser. Returns the command that opens the selected scene.
-fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<AppCommand> {
+fn scenes_ui(context: &egui::Context, scenes: &mut SceneGallery, open: &mut bool) -> Option<AppCommand> {
     let opened = scenes.cards.is_empty();
     if opened {
         scenes.cards = cards(context);

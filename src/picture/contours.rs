@@ -107,7 +107,7 @@ struct LabelView<'a> {
 
 /// A point of the view and of the map, both as fractions of their sides, and its height in metres.
 #[derive(Clone, Copy)]
-struct Point {
+struct GroundPoint {
     at: Vec2,
     map: [f32; 2],
     height: f32,
@@ -115,13 +115,13 @@ struct Point {
 
 impl LabelView<'_> {
     /// Returns the ground at a point of the view.
-    fn ground(&self, at: Vec2) -> Option<Point> {
+    fn ground(&self, at: Vec2) -> Option<GroundPoint> {
         let ndc = |depth: f32| Vec3::new(2.0 * at.x - 1.0, 1.0 - 2.0 * at.y, depth);
         let world = |depth: f32| self.camera.ndc_to_world(self.place, ndc(depth));
         // Reversed depth: 1 is the near plane.
         let map = pick(world(1.0)?, world(0.1)?, self.numbers, self.terrain)?;
         let [column, row] = self.cell(map);
-        Some(Point { at, map, height: self.terrain.sample_ground(column, row) })
+        Some(GroundPoint { at, map, height: self.terrain.sample_ground(column, row) })
     }
 
     fn cell(&self, [x, y]: [f32; 2]) -> [f32; 2] {
@@ -129,7 +129,7 @@ impl LabelView<'_> {
     }
 
     /// Returns the crossing of a contour between two points, or `None` at an occlusion edge.
-    fn crossing(&self, mut from: Point, mut to: Point, height: f32, step: f32) -> Option<Point> {
+    fn crossing(&self, mut from: GroundPoint, mut to: GroundPoint, height: f32, step: f32) -> Option<GroundPoint> {
         for _ in 0..HALVINGS {
             let middle = self.ground(0.5 * (from.at + to.at))?;
             if (middle.height < height) == (from.height < height) { from = middle } else { to = middle }
@@ -138,7 +138,7 @@ impl LabelView<'_> {
     }
 
     /// Returns the angle of the contour in the view, in radians, flipped to keep text upright.
-    fn direction(&self, point: Point, size: Vec2) -> Option<f32> {
+    fn direction(&self, point: GroundPoint, size: Vec2) -> Option<f32> {
         let [column, row] = self.cell(point.map);
         let ground = |x: f32, y: f32| self.terrain.sample_ground(column + x, row + y);
         let rise = Vec2::new(ground(1.5, 0.0) - ground(-1.5, 0.0), ground(0.0, 1.5) - ground(0.0, -1.5));
@@ -159,7 +159,7 @@ impl LabelView<'_> {
         let share = |index: usize, count: usize| (index as f32 + 0.5) / count as f32;
         let places = (0..across * down)
             .map(|index| self.ground(Vec2::new(share(index % across, across), share(index / across, down))));
-        let places: Vec<Option<Point>> = places.collect();
+        let places: Vec<Option<GroundPoint>> = places.collect();
         let mut found: Vec<(Vec2, f32, f32)> = Vec::new();
         for (index, here) in places.iter().enumerate() {
             let right = ((index + 1) % across != 0).then_some(index + 1);

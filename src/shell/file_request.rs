@@ -157,9 +157,9 @@ impl AppCommandEvent for FileRequest {}
 
 /// The open dialog, if any.
 #[derive(Resource, Default)]
-pub struct FileDialog(Option<(FileRequest, BackgroundTask<(), FileDialogAnswer>)>);
+pub struct SystemFileDialog(Option<(FileRequest, BackgroundTask<(), FileDialogAnswer>)>);
 
-impl FileDialog {
+impl SystemFileDialog {
     /// Returns `true` while a dialog is open.
     pub fn is_open(&self) -> bool {
         self.0.is_some()
@@ -167,12 +167,12 @@ impl FileDialog {
 }
 
 pub(crate) fn plugin(app: &mut App) {
-    app.init_resource::<FileDialog>().add_observer(open_dialog);
+    app.init_resource::<SystemFileDialog>().add_observer(open_dialog);
 }
 
 fn open_dialog(
     request: On<FileRequest>,
-    mut dialog: ResMut<FileDialog>,
+    mut dialog: ResMut<SystemFileDialog>,
     simulations: Res<Simulations>,
     preferences: Res<Preferences>,
     windows: Query<&RawHandleWrapper, With<PrimaryWindow>>,
@@ -188,7 +188,7 @@ fn open_dialog(
 
 /// Takes the result of the dialog and sends the corresponding command.
 pub(crate) fn take_answer(
-    mut dialog: ResMut<FileDialog>,
+    mut dialog: ResMut<SystemFileDialog>,
     mut preferences: ResMut<Preferences>,
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<AppCommand>,
@@ -228,7 +228,7 @@ pub(crate) fn take_answer(
 }
 
 /// Draws a hint that a dialog is open, as it may be hidden behind the window.
-pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<FileDialog>) -> Vec<AppCommand> {
+pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<SystemFileDialog>) -> Vec<AppCommand> {
     let dialog = dialog.bypass_change_detection();
     if dialog.0.as_ref().is_none_or(|(_, answer)| answer.elapsed() < HINT_DELAY) {
         return Vec::new();
@@ -322,7 +322,7 @@ mod tests {
             while !answer.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            app.insert_resource(FileDialog(Some((request, answer))));
+            app.insert_resource(SystemFileDialog(Some((request, answer))));
             app.update();
             app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect::<Vec<_>>()
         };

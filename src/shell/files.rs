@@ -9,7 +9,7 @@ use super::{
     access,
     commands::{AddCommands, CTRL, MenuSection, SHIFT_CTRL},
     export::ExportDialog,
-    file_request::{FileDialog, FileRequest, first_folder},
+    file_request::{SystemFileDialog, FileRequest, first_folder},
     floating::FloatingWindows,
     number::NumberField,
     style,
@@ -78,11 +78,11 @@ fn commands(table: &mut MenuSection) {
 pub(crate) fn files_ui(
     InMut(context): InMut<egui::Context>,
     simulations: Res<Simulations>,
-    dialog: Res<FileDialog>,
-    mut files: ResMut<FileDialogs>,
+    dialog: Res<SystemFileDialog>,
+    mut files: ResMut<ImportExportDialogs>,
 ) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    let FileDialogs { import, export } = files.bypass_change_detection();
+    let ImportExportDialogs { import, export } = files.bypass_change_detection();
     // Hidden while the native dialog for its folder is open.
     if let Some(shown) = export.as_mut().filter(|_| !dialog.is_open()) {
         let (answer, folder_wanted) = shown.ui(context, simulations.selected());
@@ -127,12 +127,12 @@ struct ImportDialog {
 
 /// The open import and export dialogs.
 #[derive(Resource, Default)]
-pub struct FileDialogs {
+pub struct ImportExportDialogs {
     import: Option<ImportDialog>,
     export: Option<ExportDialog>,
 }
 
-impl FileDialogs {
+impl ImportExportDialogs {
     /// Returns `true` if one is open.
     pub fn is_open(&self) -> bool {
         self.import.is_some() || self.export.is_some()
@@ -163,26 +163,26 @@ impl AppCommandEvent for SetExportFolder {}
 
 pub(crate) fn plugin(app: &mut App) {
     app.add_commands("File", 20, commands);
-    app.init_resource::<FileDialogs>()
+    app.init_resource::<ImportExportDialogs>()
         .add_observer(open_import_dialog)
         .add_observer(open_export_dialog)
         .add_observer(set_export_folder);
 }
 
-fn open_import_dialog(asked: On<OpenImportDialog>, mut files: ResMut<FileDialogs>, simulations: Res<Simulations>) {
+fn open_import_dialog(asked: On<OpenImportDialog>, mut files: ResMut<ImportExportDialogs>, simulations: Res<Simulations>) {
     files.import = Some(ImportDialog::new(asked.0, asked.1.clone(), simulations.selected()));
 }
 
 fn open_export_dialog(
     _: On<OpenExportDialog>,
-    mut files: ResMut<FileDialogs>,
+    mut files: ResMut<ImportExportDialogs>,
     simulations: Res<Simulations>,
     preferences: Res<Preferences>,
 ) {
     files.export = Some(ExportDialog::new(simulations.selected(), first_folder(&preferences)));
 }
 
-fn set_export_folder(folder: On<SetExportFolder>, mut files: ResMut<FileDialogs>) {
+fn set_export_folder(folder: On<SetExportFolder>, mut files: ResMut<ImportExportDialogs>) {
     if let Some(export) = &mut files.export {
         export.folder.clone_from(&folder.0);
     }

@@ -3,7 +3,7 @@
 use bevy::{ecs::system::SystemId, prelude::*};
 use bevy_egui::egui::{self, Key};
 
-use super::{access, file_request::FileDialog, style};
+use super::{access, file_request::SystemFileDialog, style};
 use crate::world::{AppCommand, Document};
 
 /// Keyboard behaviour of a floating window.
@@ -136,7 +136,7 @@ pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<Ap
         let escapes = escapes
             && last == Some(window.key)
             && !world.resource::<Document>().asks_to_save
-            && !world.resource::<FileDialog>().is_open();
+            && !world.resource::<SystemFileDialog>().is_open();
         let mut windows = world.resource_mut::<FloatingWindows>();
         if shown.is_open && !escapes {
             let open = windows.bypass_change_detection().open.iter_mut().find(|(open, _)| *open == window.key);

@@ -44,8 +44,8 @@ use crate::world::{
     KeyPointer, LessonState, NoticeLevel, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences,
     PresentCommand, Presentation, Simulations, ViewportArea, WindowCommand, Workspace,
 };
-use file_request::FileDialog;
-use files::FileDialogs;
+use file_request::SystemFileDialog;
+use files::ImportExportDialogs;
 use floating::{FloatingWindowKind, FloatingWindows};
 use paint::PanelRenderGraph;
 use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_part, draw_with};
@@ -183,7 +183,7 @@ fn draw(
             }
         }
     }
-    let answers = world.resource::<Document>().asks_to_save || world.resource::<FileDialogs>().is_open();
+    let answers = world.resource::<Document>().asks_to_save || world.resource::<ImportExportDialogs>().is_open();
     if answers || world.resource::<FloatingWindows>().has_kind(FloatingWindowKind::Modal) {
         style::backdrop_ui(&context);
     }
@@ -212,7 +212,7 @@ fn viewport_marker_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>
 /// Determines the owner of the keyboard in the next frame.
 fn decide_keyboard(
     mut contexts: EguiContexts,
-    (panes, files, dialog, document): (Res<FloatingWindows>, Res<FileDialogs>, Res<FileDialog>, Res<Document>),
+    (panes, files, dialog, document): (Res<FloatingWindows>, Res<ImportExportDialogs>, Res<SystemFileDialog>, Res<Document>),
     modal: Res<ViewModal>,
     keys: Res<KeyPointer>,
     mode: Res<State<CameraMode>>,

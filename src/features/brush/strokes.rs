@@ -46,7 +46,7 @@ struct StrokeStart {
 
 /// Stroke in progress, and steps queued until the end of the current tick.
 #[derive(Resource, Default)]
-pub(super) struct Strokes {
+pub(super) struct StrokeQueue {
     stroke: Option<OpenStroke>,
     waiting: VecDeque<StrokeStep>,
     /// Pen pressure, from 0 to 1; `None` without a pen.
@@ -196,7 +196,7 @@ pub(super) struct StrokeParams<'w> {
 }
 
 /// Handles a brush command.
-pub(super) fn handle_command(command: On<BrushCommand>, mut sculpted: StrokeParams, mut pointer: ResMut<Strokes>) {
+pub(super) fn handle_command(command: On<BrushCommand>, mut sculpted: StrokeParams, mut pointer: ResMut<StrokeQueue>) {
     match *command.event() {
         BrushCommand::Activate(tool) => {
             sculpted.brushes.active = tool;
@@ -215,7 +215,7 @@ pub(super) fn process_touches(
     mut commands: MessageReader<AppCommand>,
     mut touches: MessageReader<BrushInput>,
     mut sculpted: StrokeParams,
-    mut pointer: ResMut<Strokes>,
+    mut pointer: ResMut<StrokeQueue>,
     mut asked: Commands,
 ) {
     let pointer = pointer.bypass_change_detection();
@@ -236,7 +236,7 @@ pub(super) fn process_touches(
     sculpted.transport.bypass_change_detection().brush_waits = !pointer.waiting.is_empty();
 }
 
-impl Strokes {
+impl StrokeQueue {
     /// Ends the stroke and removes the ring if no brush is active and the pointer does not rain.
     fn end_without_brush(&mut self, sculpted: &mut StrokeParams) {
         if sculpted.brushes.active.is_none() && !sculpted.over_view.adds_rain && sculpted.cursor.0.is_some() {

@@ -18,7 +18,7 @@ use egui_phosphor::regular as icon;
 use crate::shell::{
     access,
     commands::{AddCommands, MenuSection},
-    file_request::{FileDialog, FileRequest, file_name},
+    file_request::{SystemFileDialog, FileRequest, file_name},
     files::{playlist_error, terrain_extensions},
     floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
     gallery::{Card, cards},
@@ -160,7 +160,7 @@ const PANE: FloatingWindow = FloatingWindow { key: "playlist", kind: FloatingWin
 fn pane_ui(
     InMut(floating): InMut<FloatingWindowUi>,
     state: PlaylistParams,
-    files: Res<FileDialog>,
+    files: Res<SystemFileDialog>,
     mut dialog: ResMut<PlaylistDialog>,
 ) -> Vec<AppCommand> {
     // The file dialog has precedence.

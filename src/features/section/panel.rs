@@ -194,7 +194,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
         if kept {
             asked.push(SaveDrawing(key, heights.clone()).into());
             ui.data_mut(|data| data.remove::<Vec<f32>>(id));
-            ui.data_mut(|data| data.remove_by_type::<Points>());
+            ui.data_mut(|data| data.remove_by_type::<EnteredPoints>());
         }
     }
     let times = exaggeration(touched.transform.dpos_dvalue(), of_far / times);
@@ -203,7 +203,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
 }
 
 /// Point being entered, and the previous one.
-type Points = (PlotPoint, Option<PlotPoint>);
+type EnteredPoints = (PlotPoint, Option<PlotPoint>);
 
 /// Draws fields that enter a profile point by point, without a mouse. Returns `true` if the profile has changed. `room` is the range of
 /// heights.
@@ -216,7 +216,7 @@ fn points_ui(
     let (width, times) = size;
     let place = |along: f64| (along / width * (DRAWN_POINTS - 1) as f64).round() as usize;
     let drawn = |heights: &[f32], along: f64| times * f64::from(heights[place(along).min(heights.len() - 1)]);
-    let start: Points = (PlotPoint::new(0.0, drawn(heights, 0.0)), None);
+    let start: EnteredPoints = (PlotPoint::new(0.0, drawn(heights, 0.0)), None);
     let (mut point, mut last) = ui.data_mut(|data| data.get_temp(id)).unwrap_or(start);
     let mut changed = false;
     ui.horizontal_wrapped(|ui| {
@@ -246,7 +246,7 @@ fn points_ui(
             (last, changed) = (Some(point), true);
         }
     });
-    ui.data_mut(|data| data.insert_temp::<Points>(id, (point, last)));
+    ui.data_mut(|data| data.insert_temp::<EnteredPoints>(id, (point, last)));
     changed
 }
 

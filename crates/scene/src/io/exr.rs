@@ -375,8 +375,8 @@ mod tests {
         let heights = || FlatSamples::F32(vec![2.5, 1.0, 2.0, 3.0, 4.0, 5.0]);
         let ones = || FlatSamples::F32(vec![1.0; 6]);
         let far = || FlatSamples::F32(vec![1e10; 6]);
-        type Channel = (&'static str, fn() -> FlatSamples);
-        let cases: [&[Channel]; 12] = [
+        type NamedSamples = (&'static str, fn() -> FlatSamples);
+        let cases: [&[NamedSamples]; 12] = [
             &[("ViewLayer.Combined.A", ones), ("ViewLayer.Combined.R", heights), ("ViewLayer.Combined.G", heights)],
             &[("ViewLayer.Depth.Z", far), ("ViewLayer.Combined.A", ones), ("ViewLayer.Combined.R", heights)],
             &[("ViewLayer.Depth.Z", heights), ("ViewLayer.Combined.A", ones), ("ViewLayer.Combined.R", ones)],

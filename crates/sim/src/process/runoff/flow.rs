@@ -265,7 +265,7 @@ impl RunoffPass<'_> {
         let Self { mut strip, start, softness, law, .. } = self;
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
         let mut window: StencilWindow<2, 4> = StencilWindow::over(&strip, 2);
-        let mut flow = Transfers {
+        let mut flow = StripOutflow {
             law,
             border,
             giving: Ring::new(border.width, near.start),
@@ -292,14 +292,14 @@ impl RunoffPass<'_> {
                 flow.transfer::<V, EIGHT>(y, &window, &mut strip, &numbers);
             }
         }
-        let Transfers { tallies: BedTallies { dug, settled, spared }, dried, sums, .. } = flow;
+        let StripOutflow { tallies: BedTallies { dug, settled, spared }, dried, sums, .. } = flow;
         let (dug, settled, evaporated) = (dug.total(), settled.total(), dried.total());
         RunoffSums { dug, settled, evaporated, spared: spared.total() as u64, ..sums }
     }
 }
 
 /// Outflow of the cells of a strip, row by row, and the totals of the transfers.
-struct Transfers {
+struct StripOutflow {
     law: Musgrave,
     border: Border,
     giving: Ring<4, 3>,
@@ -310,7 +310,7 @@ struct Transfers {
     sums: RunoffSums,
 }
 
-impl Transfers {
+impl StripOutflow {
     /// Computes the outflow of row `y` and applies erosion and deposition there. Totals include the row if it `counts`.
     #[inline(always)]
     fn compute_outflow<V: Cells, const EIGHT: bool>(
