@@ -288,7 +288,8 @@ pub struct Brush {
     /// Size of the bumps, as a percentage of the radius. Low values make gravel, high values hills.
     #[reflect(@knob(2.0..=400.0).unit("%").source(THIS_WORK).log().main())]
     pub detail: f32,
-    /// Height of one terrace. Low values make many small terraces.
+    /// Height of one terrace. Low values make many small terraces. On slopes so steep that they would be narrower than a few cells,
+    /// terraces are 2, 4, 8 … times as high.
     #[reflect(@knob(0.1..=1000.0).unit("m").source(THIS_WORK).log().main())]
     pub step: f32,
     /// Rain to paint, as a multiple of the uniform rain. 0 keeps the place dry.
@@ -334,7 +335,7 @@ impl Default for Brush {
             radius: 6.0,
             strength: 0.5,
             height: 80.0,
-            detail: 40.0,
+            detail: 100.0,
             step: 10.0,
             rain: 3.0,
             softness: 1.0,

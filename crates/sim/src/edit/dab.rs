@@ -1,6 +1,6 @@
 //! A single dab of a brush, and the ramp between two points.
 
-use noise::{NoiseFn, Perlin};
+use noise::{NoiseFn, Simplex};
 
 use super::{
     Brush, StrokeGrowth, Tool, UndoPatch,
@@ -17,8 +17,10 @@ const DUST: f32 = 1e-3;
 const EVEN: f32 = 0.2;
 /// Fraction of a terrace's height taken by its riser.
 const RISER: f32 = 0.3;
-/// Octaves of the bumps.
-const OCTAVES: usize = 3;
+/// Width below which a terrace is doubled in height, in cells.
+const NARROWEST: f32 = 12.0;
+/// Cells per period at which an octave of the bumps vanishes; at twice as many it has full amplitude.
+const FINEST: f64 = 3.0;
 
 /// Position and parameters of a single touch of a brush.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +73,8 @@ pub(crate) fn apply(
             *sand = (*sand + bound(spot, *rock + *sand, rise * spot.weight)).max(0.0);
         }),
         Tool::Smooth => {
-            let mean = mean(terrain, &area, (EVEN * radius).ceil() as usize);
+            let ground = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell];
+            let mean = mean(terrain, &area, (EVEN * radius).ceil() as usize, ground);
             let columns = area.columns.len();
             area.shape(terrain, None, weigh, |spot, rock, sand| {
                 let away = mean[spot.row * columns + spot.column] - (*rock + *sand);
@@ -84,19 +87,29 @@ pub(crate) fn apply(
             shift(rock, sand, pushed * spot.weight);
         }),
         Tool::Noise => {
-            let noise = Perlin::new(0);
-            let per_cell = 1.0 / f64::from((0.01 * brush.detail * radius).max(1.0));
+            let noise = Simplex::new(0);
+            let period = f64::from(0.01 * brush.detail * radius);
             area.shape(terrain, growth, weigh, |spot, rock, sand| {
                 // Fixed to the map, so that overlapping dabs make the same bumps.
-                let place = [0, 1].map(|axis| f64::from((dab.place[axis] + spot.offset[axis]).round()) * per_cell);
-                shift(rock, sand, bound(spot, *rock + *sand, rise * spot.weight * bumps(&noise, place)));
+                let place = [0, 1].map(|axis| f64::from((dab.place[axis] + spot.offset[axis]).round()));
+                let bump = bumps(&noise, place, period);
+                // A held brush ends at bumps of the same shape.
+                let once = once.map(|most| (most * spot.reach * bump.abs(), spot.grown));
+                shift(rock, sand, bounded(rise * spot.weight * bump, once, lock, *rock + *sand));
             })
         }
-        Tool::Terrace => area.shape(terrain, None, weigh, |spot, rock, sand| {
-            let ground = *rock + *sand;
-            let aim = if dab.inverted { between_steps(ground, brush.step) } else { step(ground, brush.step) };
-            shift(rock, sand, approach * spot.weight * (aim - ground));
-        }),
+        Tool::Terrace => {
+            // The ground at the start of the stroke, so that its dabs cut the same terraces.
+            let start = |cell: usize| {
+                terrain.bedrock[cell] + terrain.sand[cell] - growth.as_ref().map_or(0.0, |growth| growth.at(cell))
+            };
+            let (even, columns) = (mean(terrain, &area, (EVEN * radius).ceil() as usize, start), area.columns.len());
+            let aims = if dab.inverted { even } else { terraces(&even, columns, brush.step) };
+            area.shape(terrain, growth, weigh, |spot, rock, sand| {
+                let away = aims[spot.row * columns + spot.column] - (*rock + *sand);
+                shift(rock, sand, approach * spot.weight * away);
+            })
+        }
         Tool::Stamp => {
             let Some(stamp) = relief else { return 0.0 };
             let print = sign * brush.strength * brush.rise(terrain);
@@ -166,13 +179,19 @@ fn height_at(ground: &Grid, edge: Edge, [x, y]: [f32; 2]) -> Option<f32> {
     Some(between(above, below, y - top))
 }
 
-/// Returns fractal bumps.
-fn bumps(noise: &Perlin, place: [f64; 2]) -> f32 {
-    let octave = |octave: usize| {
-        let scale = f64::from(1u32 << octave);
-        noise.get(place.map(|part| part * scale + 7.3 * octave as f64)) / scale
-    };
-    (0..OCTAVES).map(octave).sum::<f64>() as f32
+/// Returns the height of fractal bumps at a position in cells, about −1 to 1. The largest have this period, in cells, and the smallest are
+/// a few cells wide. Octaves are rotated and offset against each other, as in the terrain generators.
+fn bumps(noise: &Simplex, [x, y]: [f64; 2], period: f64) -> f32 {
+    let (mut period, mut height, mut sum) = (period.max(2.0 * FINEST), 1.0, 0.0);
+    let (mut cosine, mut sine, mut offset) = (0.8, 0.6, 0.0);
+    while period > FINEST {
+        let shown = (period / FINEST - 1.0).min(1.0);
+        let turned = [cosine * x - sine * y, sine * x + cosine * y];
+        sum += shown * height * noise.get(turned.map(|part| part / period + offset));
+        (cosine, sine) = (0.8 * cosine - 0.6 * sine, 0.6 * cosine + 0.8 * sine);
+        (period, height, offset) = (0.5 * period, 0.5 * height, offset + 7.3);
+    }
+    sum as f32
 }
 
 /// Builds a ramp: within the radius, moves the ground towards the straight line between both ends. Returns the growth of the
@@ -233,21 +252,42 @@ fn paint(
     0.0
 }
 
+/// Returns the heights of terraces on smooth ground, in rows of this many columns. Where terraces of height `size` would be too narrow, they
+/// are doubled until they are not; in between, both heights are blended.
+fn terraces(ground: &[f32], columns: usize, size: f32) -> Vec<f32> {
+    let rise = |before: usize, after: usize, cells: usize| (ground[after] - ground[before]) / cells.max(1) as f32;
+    let terrace = |cell: usize| {
+        let (x, y) = (cell % columns, cell / columns);
+        let (left, right) = (x.saturating_sub(1), (x + 1).min(columns - 1));
+        let (above, below) = (y.saturating_sub(1), (y + 1).min(ground.len() / columns - 1));
+        let across = rise(y * columns + left, y * columns + right, right - left);
+        let down = rise(above * columns + x, below * columns + x, below - above);
+        let needed = NARROWEST * (across * across + down * down).sqrt();
+        let mut size = size;
+        while needed > 2.0 * size {
+            size *= 2.0;
+        }
+        let [one, double] = [size, 2.0 * size].map(|size| step(ground[cell], size));
+        one + smooth_step(needed / size - 1.0) * (double - one)
+    };
+    (0..ground.len()).map(terrace).collect()
+}
+
 /// Returns the height of a terrace at a height: flat treads with risers in between.
 fn step(height: f32, step: f32) -> f32 {
-    let count = height / step;
-    let within = ((count - count.floor() - (1.0 - RISER)) / RISER).clamp(0.0, 1.0);
-    (count.floor() + within * within * (3.0 - 2.0 * within)) * step
+    let count = height / step + 0.5 * (1.0 - RISER);
+    (count.floor() + smooth_step((count - count.floor() - (1.0 - RISER)) / RISER)) * step
 }
 
-/// Returns the height before [`step`], approximately: on the slope through the centres of the risers.
-fn between_steps(height: f32, size: f32) -> f32 {
-    let lifted = step(height, size);
-    height + (height - lifted)
+/// Returns a smooth transition from 0 at 0 to 1 at 1.
+fn smooth_step(part: f32) -> f32 {
+    let part = part.clamp(0.0, 1.0);
+    part * part * (3.0 - 2.0 * part)
 }
 
-/// Returns the mean of the ground around each cell of the area, over `reach` cells to every side, applied twice: nearly Gaussian.
-fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
+/// Returns the mean of a map around each cell of the area, over `reach` cells to every side, applied twice: nearly Gaussian. `at` returns
+/// the value of a cell.
+fn mean(terrain: &Terrain, area: &Area, reach: usize, at: impl Fn(usize) -> f32) -> Vec<f32> {
     let (rows, columns) = (area.rows.len(), area.columns.len());
     let (Some(first_row), Some(first_column)) = (area.rows.first(), area.columns.first()) else { return Vec::new() };
     // Twice the margin, since the filter is applied twice.
@@ -261,7 +301,7 @@ fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
     let mut ground: Vec<f32> = Vec::with_capacity(ys.len() * xs.len());
     for &y in &ys {
         let row = y * terrain.width();
-        ground.extend(xs.iter().map(|&x| terrain.bedrock[row + x] + terrain.sand[row + x]));
+        ground.extend(xs.iter().map(|&x| at(row + x)));
     }
     // Relative to one of them, to preserve precision in the sums.
     let base = ground[0];

@@ -18,6 +18,11 @@ impl StrokeGrowth {
         }
         &mut self.0
     }
+
+    /// Returns the growth of a cell so far, in metres.
+    pub(super) fn at(&self, cell: usize) -> f32 {
+        self.0.get(cell).map_or(0.0, |[grown, _]| *grown)
+    }
 }
 
 /// Path of a brush. The number of dabs depends on the path and the time, not on the frame rate.

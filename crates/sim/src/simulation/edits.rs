@@ -40,7 +40,8 @@ impl Simulation {
         self.touch((tool, brush), dab, relief, (patch, None));
     }
 
-    /// Applies a dab as a part of a stroke, which raises or lowers no more than the brush's height unless the brush builds up.
+    /// Applies a dab as a part of a stroke, which raises or lowers no more than the brush's height unless the brush builds up, and
+    /// cuts its terraces into the ground at the start of the stroke.
     pub fn dab_in_stroke(
         &mut self,
         (tool, brush): (Tool, &Brush),
@@ -48,8 +49,8 @@ impl Simulation {
         relief: Option<&Grid>,
         (patch, growth): (&mut UndoPatch, &mut StrokeGrowth),
     ) {
-        let growth = (tool.adds_up() && !brush.build_up).then_some(growth);
-        self.touch((tool, brush), dab, relief, (patch, growth));
+        let counts = tool == Tool::Terrace || tool.adds_up() && !brush.build_up;
+        self.touch((tool, brush), dab, relief, (patch, counts.then_some(growth)));
     }
 
     fn touch(
