@@ -120,13 +120,26 @@ impl FaceFluxes {
         }
     }
 
-    /// Returns the velocity of the fluid along columns and rows, in metres per second, damped over thin films.
+    /// Returns the velocity of the fluid along columns and rows, in metres per second, damped over thin films: the mean flux across two
+    /// opposite faces of a cell divided by its depth or, at a front that runs into it, by their larger mean depth.
     pub(super) fn velocity(&self, terrain: &Terrain, suspended_fraction: f32) -> [Grid; 2] {
         let (width, height) = self.size;
-        let along = |x: usize, y: usize, first: f32, second: f32| {
-            let index = y * width + x;
-            let depth = terrain.water[index] + terrain.suspended[index] * suspended_fraction;
-            0.5 * (first + second) * depth / (depth * depth + FILM_SQUARE)
+        let edge = terrain.edge;
+        let fluid = |x: isize, y: isize| {
+            let index = edge.nearest(y, height) * width + edge.nearest(x, width);
+            let ground = terrain.bedrock[index] + terrain.sand[index];
+            (ground, terrain.water[index] + terrain.suspended[index] * suspended_fraction)
+        };
+        let along = |[x, y]: [usize; 2], [right, down]: [isize; 2], fluxes: [f32; 2]| {
+            let (x, y) = (x as isize, y as isize);
+            let (ground, depth) = fluid(x, y);
+            let at_face = |(other, beyond): (f32, f32)| {
+                let sides = FaceSides { ground: [&[ground], &[other]], level: [&[ground + depth], &[other + beyond]] };
+                sides.depths::<f32>(0)[1].max(0.0)
+            };
+            let at_faces = at_face(fluid(x - right, y - down)) + at_face(fluid(x + right, y + down));
+            let depth = depth.max(0.5 * at_faces);
+            0.5 * (fluxes[0] + fluxes[1]) * depth / (depth * depth + FILM_SQUARE)
         };
         let (faces_x, faces_y) = match &self.displayed {
             Some([x, y]) => (x, y),
@@ -137,8 +150,8 @@ impl FaceFluxes {
         u.par_chunks_mut(width).zip(v.par_chunks_mut(width)).enumerate().for_each(|(y, (u, v))| {
             for x in 0..width {
                 let (beside, above) = (y * (width + 1) + x, y * width + x);
-                u[x] = along(x, y, faces_x[beside], faces_x[beside + 1]);
-                v[x] = along(x, y, faces_y[above], faces_y[above + width]);
+                u[x] = along([x, y], [1, 0], [faces_x[beside], faces_x[beside + 1]]);
+                v[x] = along([x, y], [0, 1], [faces_y[above], faces_y[above + width]]);
             }
         });
         velocity
