@@ -12,6 +12,13 @@
 //! proportion to 1/√τ, as gravity deflects grains more in weak wind (Talmon et al. 1995; Hersen 2004), and each cell exchanges the
 //! deficit or excess with its ground. No cell gives more than it has.
 //!
+//! Over bare rock grains rebound higher and farther than over sand (Ho et al. 2011). Turbulence of intensity I with eddies of length Λ
+//! disperses them there (Taylor 1921), so that the losses of the horns of a barchan do not all arrive along two lines at the next one:
+//!
+//! ```text
+//! ∂q/∂x = I²·Λ·∇²q
+//! ```
+//!
 //! In wet sand moisture binds the grains (Fécan et al. 1999, with 2/3 for their 0.68, and w in percent of the mass):
 //!
 //! ```text
@@ -91,6 +98,10 @@ pub(super) struct Drift<'a> {
     /// is periodic.
     pub pulls: f32,
     pub periodic: bool,
+    /// Fraction of the difference between the sand in the air of two cells of bare rock that turbulence exchanges, and the thickness of
+    /// sand below which rock counts as bare, in metres.
+    pub disperses: f32,
+    pub bare: f32,
 }
 
 /// Totals of a step, in metres times cells.
@@ -188,10 +199,11 @@ const SHEAR: usize = 1;
 const LEAN: usize = 2;
 const GROUND: usize = 3;
 const PULLS: usize = 4;
+const DISPERSES: usize = 5;
 
-impl RowQuantities<5> for AdvectedRows<'_, '_> {
+impl RowQuantities<6> for AdvectedRows<'_, '_> {
     #[inline(always)]
-    fn row<V: Cells>(&self, y: isize, [moved, shear, lean, ground, pulls]: [&mut [f32]; 5]) {
+    fn row<V: Cells>(&self, y: isize, [moved, shear, lean, ground, pulls, disperses]: [&mut [f32]; 6]) {
         let (border, [right, down]) = (self.strip.border(), self.drift.shift);
         let here = border.on_map(y);
         self.drift.air.row(here, shear, lean);
@@ -201,12 +213,17 @@ impl RowQuantities<5> for AdvectedRows<'_, '_> {
             .zip(rock.iter().zip(self.strip.row(SAND, y)))
             .for_each(|(ground, (rock, sand))| *ground = rock + sand);
         let inside = self.drift.periodic || (1..border.height - 1).contains(&here);
-        let most = if inside { self.drift.pulls } else { 0.0 };
+        let [most, dispersed] = if inside { [self.drift.pulls, self.drift.disperses] } else { [0.0; 2] };
         pulls.iter_mut().zip(&*shear).for_each(|(pulls, &shear)| {
             *pulls = if shear > 0.0 { most / shear.max(WEAKEST).sqrt() } else { 0.0 };
         });
+        disperses.iter_mut().zip(shear.iter().zip(self.strip.row(SAND, y))).for_each(|(disperses, (&shear, &sand))| {
+            *disperses = if shear > 0.0 && sand < self.drift.bare { dispersed } else { 0.0 };
+        });
         if !self.drift.periodic {
-            (pulls[0], pulls[border.width - 1]) = (0.0, 0.0);
+            for row in [pulls, disperses] {
+                (row[0], row[border.width - 1]) = (0.0, 0.0);
+            }
         }
         let (width, returns) = (border.width, self.drift.beyond == BorderCondition::Returns);
         if !returns && !(0..border.height as isize).contains(&(here as isize - down)) {
@@ -227,7 +244,7 @@ impl RowQuantities<5> for AdvectedRows<'_, '_> {
         }
     }
 
-    fn beyond(&self, _: usize) -> [f32; 5] {
+    fn beyond(&self, _: usize) -> [f32; 6] {
         unreachable!("the strip wraps around")
     }
 }
@@ -239,14 +256,15 @@ impl DriftStrip<'_> {
         let Border { width, .. } = strip.border();
         let [cos, sin] = drift.heading;
         let mut noise = vec![0.0; width];
-        let mut window: StencilWindow<5> = StencilWindow::over(&strip, 1);
+        let mut window: StencilWindow<6> = StencilWindow::over(&strip, 1);
         let (mut lifted, mut dropped) = (RowAccumulator::default(), RowAccumulator::default());
         let mut all = DriftSums::default();
         let bound_dry = threshold_increase(DRY);
         for y in strip.rows() {
             window.fill_to::<V>(y + 1, &AdvectedRows { drift: &drift, bedrock, strip: &strip });
             numbers.next(y);
-            let [moved, lean, ground, pulls] = [MOVED, LEAN, GROUND, PULLS].map(|quantity| window.around(quantity, y));
+            let [moved, lean, ground, pulls, disperses] =
+                [MOVED, LEAN, GROUND, PULLS, DISPERSES].map(|quantity| window.around(quantity, y));
             drift.noise(y as usize, &mut noise);
             let part = y as usize * width..(y as usize + 1) * width;
             let number = |number: usize| numbers.row(number, y).slice(1, width);
@@ -260,6 +278,7 @@ impl DriftStrip<'_> {
                 lean,
                 ground,
                 pulls,
+                disperses,
                 noise: &noise,
                 shear: &window.row(SHEAR, y)[1..][..width],
                 water: &water[part.clone()],
@@ -306,6 +325,7 @@ struct DriftRow<'a, N> {
     lean: [&'a [f32]; 3],
     ground: [&'a [f32]; 3],
     pulls: [&'a [f32]; 3],
+    disperses: [&'a [f32]; 3],
     noise: &'a [f32],
     shear: &'a [f32],
     water: &'a [f32],
@@ -327,7 +347,9 @@ impl<N> DriftRow<'_, N> {
         let across = V::all(0.25) * (rise_across::<V>(ground, axis, from, x) + rise_across(ground, axis, to, x));
         let slope = V::all(self.aside[axis]) * along + V::all(self.aside[1 - axis]) * across;
         let way = V::all(self.aside[axis]) * (lean - pulls * slope);
-        way * way.if_above(V::all(0.0), cell(&self.aloft, from, x), cell(&self.aloft, to, x))
+        let (aloft, aloft_after) = (cell::<V>(&self.aloft, from, x), cell(&self.aloft, to, x));
+        let disperses = cell::<V>(&self.disperses, from, x).min(cell(&self.disperses, to, x));
+        way * way.if_above(V::all(0.0), aloft, aloft_after) + disperses * (aloft - aloft_after)
     }
 }
 

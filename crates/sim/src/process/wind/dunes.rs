@@ -192,6 +192,39 @@ fn barchan_with_recycled_sand_keeps_its_shape() {
     assert_realistic_barchan(&after, "after 6500 ticks");
 }
 
+/// Returns the depth of the deepest groove along columns on the windward side of a barchan, below the lower of its two shoulders.
+fn deepest_groove(sand: &Grid) -> f32 {
+    let (width, height) = (sand.width(), sand.height());
+    let crest = (0..sand.len()).max_by(|&a, &b| sand[a].total_cmp(&sand[b])).expect("there are cells") % width;
+    let windward = (2..width / 2).map(|away| {
+        let x = (crest + width - away) % width;
+        (0..height).map(|y| sand.at(x, y)).collect::<Vec<f32>>()
+    });
+    let top = |cells: &[f32]| cells.iter().fold(0.0, |top: f32, &cell| top.max(cell));
+    let depth = |row: Vec<f32>| (1..row.len()).map(|y| top(&row[..y]).min(top(&row[y..])) - row[y]).fold(0.0, f32::max);
+    // Up to the foot, beyond which sand only passes.
+    windward.take_while(|row| top(row) > 1.0).map(depth).fold(0.0, f32::max)
+}
+
+/// The losses of both horns return along the same two lines, tick after tick.
+#[test]
+fn barchan_in_steady_wind_has_no_groove_along_its_axis() {
+    let mut terrain = Terrain::bare(Grid::filled(128, 96, 0.0), 2.0, Edge::Wrap);
+    // A mound with wide, gentle flanks.
+    terrain.sand = Grid::from_fn(128, 96, |x, y| {
+        let squared = (x as f32 - 63.5).powi(2) + (y as f32 - 47.5).powi(2);
+        11.0 * (-squared / (2.0 * 13.4_f32.powi(2))).exp()
+    });
+    terrain.start = terrain.ground();
+    let mut run = run_process(Wind::with(wind(0.0, 2.0)), terrain, 500);
+    for _ in 0..4 {
+        (0..250).for_each(|_| run.tick());
+        let groove = deepest_groove(&run.terrain.sand);
+        println!("after {} ticks: {groove} m", run.ticks());
+        assert!(groove < 0.05, "after {} ticks the groove is {groove} m deep", run.ticks());
+    }
+}
+
 /// Returns the centre of mass of the sand along columns, on a periodic map, in metres.
 fn centre(terrain: &Terrain) -> f64 {
     let turn = std::f64::consts::TAU / terrain.width() as f64;

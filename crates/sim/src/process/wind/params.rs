@@ -110,7 +110,8 @@ pub struct Params {
     /// binds its grains, and only stronger wind moves them. With Wind alone, a tick represents hours.
     #[reflect(@knob(1.0..=100_000.0).title("Drying time").unit("s").source("Fécan et al. 1999; this work").log().only("mode=default").indirect())]
     pub drying: f32,
-    /// Spatial variation of the wind, from which the first dunes on flat sand grow. As published, eddies deflect grains.
+    /// Spatial variation of the wind, from which the first dunes on flat sand grow and which disperses sand over bare rock. As
+    /// published, eddies deflect grains.
     #[reflect(@knob(0.0..=1.0).source(W2).only("mode=default or law=boundary-layer"))]
     pub turbulence: f32,
     /// Number of steps after which a grain stops. Its load is lost.

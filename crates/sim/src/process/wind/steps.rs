@@ -43,6 +43,10 @@ const ROUNDS: f32 = 24.0;
 const FULL: f32 = 0.25;
 /// Fraction of the turbulence that acts close to the ground.
 const UNEVEN: f32 = 0.1;
+/// Length of the eddies that disperse sand over bare rock, in metres.
+const EDDIES: f32 = 20.0;
+/// Maximum fraction of a difference between cells that turbulence exchanges in a step.
+const MOST_DISPERSED: f32 = 0.1;
 /// Transverse slope effect: lateral drift of sand in the air down a slope, relative to its movement along the wind and to the slope, over
 /// a plain (Hersen 2004). It fills the furrows that uneven crests leave behind them.
 const PULLS: f32 = 0.35;
@@ -187,6 +191,8 @@ impl Wind {
             table,
             pulls: PULLS / cell_size,
             periodic: terrain.edge == Edge::Wrap,
+            disperses: (turbulence * turbulence * EDDIES / cell_size).min(MOST_DISPERSED),
+            bare: DUST * cell_size,
         };
         let DriftSums { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
         let [worn, grown] = self.wear(terrain, maps, heading, masked.as_ref());
