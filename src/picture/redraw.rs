@@ -1,12 +1,12 @@
 //! Redraw scheduling: the view is drawn when something in it has changed and everything it needs is loaded. Otherwise the last
 //! image stays and a frame costs no more than the panels.
 //!
-//! Adaptive resolution: while something moves, a view that takes too long is drawn with fewer pixels. Once idle, it is drawn at
-//! full quality.
+//! Adaptive resolution: while something moves, a view that takes too long is drawn at half its width and height. Once idle, it is
+//! drawn at full quality.
 
 use crate::world::{
-    BrushCursor, Brushes, Comparison, CutLine, Divider, Overlay, PointerOverView, Preferences, Revision, RiverOverlay,
-    Simulations, Transport, ViewportArea,
+    BrushCursor, Brushes, Comparison, CutLine, Deadline, Divider, Overlay, PointerOverView, Preferences, Revision,
+    RiverOverlay, Simulations, Transport, ViewportArea,
 };
 use std::{
     sync::{
@@ -42,27 +42,21 @@ const LINGERS: u32 = 3;
 /// Time after its last movement for which the pointer counts as active.
 const REST: Duration = Duration::from_millis(400);
 
-/// Quality steps of a moving view, from fine to coarse: fraction of the full width and height, and `true` for coarse terrain. On a
-/// software renderer, small triangles cost more than the pixels they cover.
-const STEPS: [(f32, bool); 6] = [(1.0, false), (1.0, true), (0.8, true), (0.64, true), (0.5, true), (0.4, true)];
-/// Size factor of triangles in coarse terrain.
+/// Fraction of the full width and height at which a view that takes too long is drawn while it moves.
+const HALF: f32 = 0.5;
+/// Size factor of its triangles: on a software renderer, small ones cost more than the pixels they cover.
 const COARSE: f32 = 3.0;
-/// Maximum factor of the frame time from coarse to fine terrain.
-const FINE: f32 = 1.6;
-/// Step from which the machine counts as too slow for its quality, and consecutive evaluations that confirm it.
-const FAR: usize = 3;
-const TRIES: u32 = 6;
-/// Maximum duration of a moving frame.
-const GOAL: Duration = Duration::from_millis(50);
-/// Frames measured before the step may change; more during playback, as frame times vary more.
+/// Maximum time to draw a moving frame at full resolution.
+const GOAL: Duration = Duration::from_millis(33);
+/// Maximum time to draw a frame at half the resolution after which the full one is tried again. A frame that waits for a display of
+/// 60 Hz takes less.
+const FAST: Duration = Duration::from_millis(18);
+/// Evaluations after which the full resolution is tried again. They double each time that it takes too long.
+const FIRST_WAIT: u32 = 6;
+/// Frames measured before the resolution may change.
 const SEEN: usize = 5;
-const SEEN_RUNNING: usize = 15;
-/// Maximum ratio of frame times at which a coarser step counts as an improvement.
-const HELPS: f32 = 0.93;
-/// Consecutive evaluations without improvement before a coarser step is rejected.
-const DOUBTS: usize = 2;
-/// Evaluations until a rejected coarser step is tried again; doubles each time.
-const CONTENT: u32 = 20;
+/// Consecutive evaluations at half the resolution after which the machine counts as too slow for its quality.
+const TRIES: u32 = 6;
 /// Frames without pending resources after which the resolution may change: an image of the old size would otherwise be displayed as
 /// one of the new size.
 const CALM: u32 = 3;
@@ -141,81 +135,42 @@ impl DrawSettings {
     }
 }
 
-/// Fixed quality step of a moving view, for benchmarks: fraction of the full width and height, and `true` for coarse terrain.
+/// Fixed quality of a moving view, for benchmarks: fraction of the full width and height, and `true` for coarse terrain.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct FixedStep(pub Option<(f32, bool)>);
 
-/// Controller of the quality step of a moving view, from the last frame times.
+/// Resolution of a moving view, which is halved if the full one takes too long.
 #[derive(Default)]
-struct QualityController {
-    step: usize,
+struct FramePacing {
+    halved: bool,
+    /// Times to draw the last frames.
     frames: Vec<Duration>,
-    /// Step from which a coarser one is being tried, and its frame time in seconds.
-    finer: Option<(usize, f32)>,
-    /// Rejected coarser step and its frame time in seconds. The machine may have become slower in the meantime, so the finer step
-    /// is measured again.
-    in_doubt: Option<(usize, f32)>,
-    /// Consecutive evaluations without improvement. A single one may be noise.
-    doubts: usize,
-    /// Evaluations for which no coarser step is tried.
-    content: u32,
-    /// Number of coarser steps without improvement.
-    in_vain: u32,
-    /// Consecutive evaluations far from the finest step.
+    /// Evaluations until the full resolution may be tried again, and number of times that it took too long.
+    wait: u32,
+    failures: u32,
+    /// Consecutive evaluations at half the resolution that were not fast.
     slow: u32,
 }
 
-impl QualityController {
-    /// Records the time from the start of a moving frame to the next; `runs` if the simulation is running.
-    fn record_moving_frame(&mut self, took: Duration, runs: bool) {
+impl FramePacing {
+    /// Records the time to draw a moving frame.
+    fn record(&mut self, took: Duration) {
         self.frames.push(took);
-        let count = self.frames.len();
-        if count < if runs { SEEN_RUNNING } else { SEEN } {
+        if self.frames.len() < SEEN {
             return;
         }
         self.frames.sort();
-        let median = self.frames[count / 2].as_secs_f32();
+        let median = self.frames[SEEN / 2];
         self.frames.clear();
-        let goal = GOAL.as_secs_f32();
-        self.content = self.content.saturating_sub(1);
-        if self.slow == TRIES {
-            // One finer step was tried even though it was not expected to fit.
-            self.in_doubt = None;
-            self.slow = if median > goal { TRIES + 1 } else { 0 };
-            return;
-        }
-        if let Some((coarser, took)) = self.in_doubt.take() {
-            if took <= HELPS * median && median > goal {
-                self.step = coarser;
-            } else {
-                // The time is spent elsewhere, not on rendering.
-                self.content = CONTENT << self.in_vain.min(6);
-                self.in_vain += 1;
-            }
-            return;
-        }
-        let helped = self.finer.is_none_or(|(_, finer)| median <= HELPS * finer);
-        self.doubts = if helped { 0 } else { self.doubts + 1 };
-        if (1..DOUBTS).contains(&self.doubts) {
-            return;
-        }
-        self.doubts = 0;
-        let tried = self.finer.take();
-        if let Some((finer, _)) = tried.filter(|_| !helped) {
-            self.in_doubt = Some((self.step, median));
-            self.step = finer;
-        } else if median > goal && self.step + 1 < STEPS.len() && self.content == 0 {
-            self.finer = Some((self.step, median));
-            // The gain of two steps stands out from noise. One is enough if rendering takes all of the time.
-            self.step +=
-                if median > goal * Self::more_than(self.step + 1) { 2.min(STEPS.len() - 1 - self.step) } else { 1 };
-        } else if self.step > 0 && median * Self::more_than(self.step) < 0.8 * goal {
-            self.step -= 1;
-        }
-        self.slow = if self.step >= FAR { self.slow.saturating_add(1) } else { 0 };
-        if self.slow == TRIES {
-            self.step -= 1;
-            self.finer = None;
+        let is_fast = median < FAST;
+        self.slow = if self.halved && !is_fast { self.slow + 1 } else { 0 };
+        if self.halved {
+            self.wait = self.wait.saturating_sub(1);
+            self.halved = self.wait > 0 || !is_fast;
+        } else if median > GOAL {
+            self.halved = true;
+            self.wait = FIRST_WAIT << self.failures.min(10);
+            self.failures += 1;
         }
     }
 
@@ -224,10 +179,9 @@ impl QualityController {
         self.slow > TRIES
     }
 
-    /// Returns the frame time of the next finer step relative to `step`, if rendering takes all of it.
-    fn more_than(step: usize) -> f32 {
-        let [(finer, _), (here, _)] = [STEPS[step - 1], STEPS[step]];
-        (finer / here).powi(2) * if finer == here { FINE } else { 1.0 }
+    /// Returns the fraction of the full width and height, and `true` for coarse terrain.
+    fn step(&self) -> (f32, bool) {
+        if self.halved { (HALF, true) } else { (1.0, false) }
     }
 }
 
@@ -313,7 +267,7 @@ struct RedrawState {
     kinds: AnnotationKinds,
     /// Width and height of the image, in pixels.
     whole: UVec2,
-    pace: QualityController,
+    pace: FramePacing,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -322,7 +276,7 @@ fn draw_when_changed(
     camera: Single<(&Transform, &Projection), With<PanOrbitCamera>>,
     mut motion: MessageReader<MouseMotion>,
     mut keys: MessageReader<KeyboardInput>,
-    (over_view, transport, fixed): (Res<PointerOverView>, Res<Transport>, Res<FixedStep>),
+    (over_view, transport, fixed, deadline): (Res<PointerOverView>, Res<Transport>, Res<FixedStep>, Res<Deadline>),
     images: Res<Assets<Image>>,
     mut drawing: ResMut<DrawSettings>,
     mut again: MessageWriter<RequestRedraw>,
@@ -338,8 +292,8 @@ fn draw_when_changed(
     if let (true, true, Some(begun), false) = (drawing.due, last.again, last.begun, waits) {
         last.took = now - begun;
         if last.changed.is_some_and(|changed| changed >= begun) {
-            let took = last.took;
-            last.pace.record_moving_frame(took, runs);
+            let took = last.took.saturating_sub(deadline.spent());
+            last.pace.record(took);
             // The quality was chosen by adapter type. A GPU as slow as a CPU is treated as one.
             if settings.adaptive_resolution
                 && last.pace.is_too_slow()
@@ -347,7 +301,7 @@ fn draw_when_changed(
                 && settings.quality == Quality::Automatic
             {
                 seen.preferences.software = true;
-                last.pace = QualityController::default();
+                last.pace = FramePacing::default();
             }
         }
     }
@@ -373,11 +327,14 @@ fn draw_when_changed(
     last.place = place;
     let whole = images.get(&seen.view.image).map_or(UVec2::ONE, Image::size);
     let moves = last.changed.is_some_and(|changed| now - changed < STILL);
-    let step = fixed.0.unwrap_or(STEPS[last.pace.step]);
+    let step = fixed.0.unwrap_or(last.pace.step());
     let (share, coarse) = if settings.adaptive_resolution && moves { step } else { (1.0, false) };
     let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
     // After the window was resized, there is no image of the new size yet.
     let resized = last.whole != whole;
+    if resized {
+        last.pace = FramePacing::default();
+    }
     if last.calm < CALM && !resized && drawing.part.is_none() && drawing.size.min_element() > 0 {
         size = drawing.size;
     }
@@ -433,78 +390,61 @@ fn draw_when_changed(
 mod tests {
     use super::*;
 
-    /// Simulates frames of `fixed` plus rendering time (`finest` at the finest step), in milliseconds. Returns the step of each
-    /// frame.
-    fn steps(fixed: f32, finest: f32) -> Vec<usize> {
-        let mut pace = QualityController::default();
-        (0..300)
-            .map(|_| {
-                let (step, (share, coarse)) = (pace.step, STEPS[pace.step]);
-                let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
-                pace.record_moving_frame(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
-                step
-            })
-            .collect()
-    }
-
-    #[test]
-    fn slow_rendering_coarsens_until_it_fits() {
-        let steps = steps(15.0, 120.0);
-        assert_eq!(steps[..SEEN], [0; SEEN]);
-        let (share, _) = STEPS[steps[299]];
-        assert!(15.0 + 0.7 * 120.0 * share * share <= 50.0 && steps[100..].iter().all(|&step| step == steps[299]));
-    }
-
-    #[test]
-    fn full_quality_is_kept_unless_rendering_is_slow() {
-        assert!(steps(5.0, 20.0).into_iter().all(|step| step == 0));
-        let finest = steps(180.0, 6.0).into_iter().filter(|&step| step == 0).count();
-        assert!(finest >= 280, "{finest} of 300");
-    }
-
-    #[test]
-    fn slowdown_during_quality_trial_keeps_coarser_step() {
-        // Everything takes 1.6 times as long as soon as a coarser step is tried.
-        let last = |fixed: f32, finest: f32| {
-            let (mut pace, mut slower) = (QualityController::default(), 1.0);
-            for _ in 0..12 * SEEN {
-                let (share, coarse) = STEPS[pace.step];
-                let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
-                slower = if pace.step > 0 { 1.6 } else { slower };
-                pace.record_moving_frame(Duration::from_secs_f32(slower * (fixed + picture) / 1000.0), false);
-            }
-            pace.step
+    /// Simulates frames of `fixed` plus rendering time (`full` at full resolution), in milliseconds. Returns for each frame whether it
+    /// is halved.
+    fn frames(pace: &mut FramePacing, fixed: f32, full: f32) -> Vec<bool> {
+        let frame = |_| {
+            let (share, coarse) = pace.step();
+            let picture = full * share * share * if coarse { 0.7 } else { 1.0 };
+            pace.record(Duration::from_secs_f32((fixed + picture) / 1000.0));
+            coarse
         };
-        assert!(last(20.0, 50.0) > 0);
-        assert_eq!(last(100.0, 4.0), 0);
+        (0..300).map(frame).collect()
+    }
+
+    #[test]
+    fn slow_rendering_is_halved_at_once_and_for_good() {
+        let halved = frames(&mut FramePacing::default(), 12.0, 60.0);
+        assert_eq!(halved[..SEEN], [false; SEEN]);
+        assert!(halved[SEEN..].iter().all(|&halved| halved));
+    }
+
+    #[test]
+    fn full_resolution_is_kept_unless_rendering_is_slow() {
+        let mut pace = FramePacing::default();
+        assert!(frames(&mut pace, 5.0, 20.0).into_iter().all(|halved| !halved));
+        // One slow frame is not an evaluation.
+        for took in [500, 9, 9, 9, 9] {
+            pace.record(Duration::from_millis(took));
+        }
+        assert!(!pace.halved);
+    }
+
+    #[test]
+    fn full_resolution_returns_when_frames_get_faster() {
+        let mut pace = FramePacing::default();
+        frames(&mut pace, 10.0, 80.0);
+        assert!(pace.halved);
+        frames(&mut pace, 2.0, 12.0);
+        assert!(!pace.halved);
+    }
+
+    #[test]
+    fn full_resolution_is_tried_ever_more_rarely() {
+        // Fast at half the resolution, but too slow at the full one.
+        let halved = frames(&mut FramePacing::default(), 5.0, 40.0);
+        let tries = halved.windows(2).filter(|pair| pair[0] && !pair[1]).count();
+        assert!((1..=4).contains(&tries), "{tries} in {} frames", halved.len());
     }
 
     #[test]
     fn only_persistently_slow_machine_is_too_slow() {
-        let gives_up = |fixed: f32, finest: f32| {
-            let mut pace = QualityController::default();
-            (0..300).any(|_| {
-                let (share, coarse) = STEPS[pace.step];
-                let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
-                pace.record_moving_frame(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
-                pace.is_too_slow()
-            })
-        };
-        assert!(gives_up(10.0, 300.0));
-        // Slightly too slow; fast; or slow elsewhere.
-        assert!(!gives_up(10.0, 50.0) && !gives_up(5.0, 20.0) && !gives_up(180.0, 6.0));
-        // Slow only at first.
-        let mut pace = QualityController::default();
-        for took in [300, 200, 120].into_iter().chain([45; 20]) {
-            (0..SEEN).for_each(|_| pace.record_moving_frame(Duration::from_millis(took), false));
-        }
-        assert!(!pace.is_too_slow() && pace.step < FAR);
-    }
-
-    #[test]
-    fn full_quality_returns_when_frames_get_faster() {
-        let mut pace = QualityController { step: STEPS.len() - 1, ..QualityController::default() };
-        (0..10 * SEEN).for_each(|_| pace.record_moving_frame(Duration::from_millis(9), false));
-        assert_eq!(pace.step, 0);
+        let mut pace = FramePacing::default();
+        frames(&mut pace, 5.0, 20.0);
+        assert!(!pace.is_too_slow());
+        (0..SEEN).for_each(|_| pace.record(Duration::from_millis(120)));
+        assert!(pace.halved && !pace.is_too_slow());
+        frames(&mut pace, 10.0, 300.0);
+        assert!(pace.is_too_slow());
     }
 }

@@ -9,7 +9,7 @@ use super::{
     access,
     commands::{AddCommands, CTRL, MenuSection, SHIFT_CTRL},
     export::ExportDialog,
-    file_request::{SystemFileDialog, FileRequest, first_folder},
+    file_request::{FileRequest, SystemFileDialog, first_folder},
     floating::FloatingWindows,
     number::NumberField,
     style,
@@ -169,7 +169,11 @@ pub(crate) fn plugin(app: &mut App) {
         .add_observer(set_export_folder);
 }
 
-fn open_import_dialog(asked: On<OpenImportDialog>, mut files: ResMut<ImportExportDialogs>, simulations: Res<Simulations>) {
+fn open_import_dialog(
+    asked: On<OpenImportDialog>,
+    mut files: ResMut<ImportExportDialogs>,
+    simulations: Res<Simulations>,
+) {
     files.import = Some(ImportDialog::new(asked.0, asked.1.clone(), simulations.selected()));
 }
 

@@ -212,7 +212,12 @@ fn viewport_marker_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>
 /// Determines the owner of the keyboard in the next frame.
 fn decide_keyboard(
     mut contexts: EguiContexts,
-    (panes, files, dialog, document): (Res<FloatingWindows>, Res<ImportExportDialogs>, Res<SystemFileDialog>, Res<Document>),
+    (panes, files, dialog, document): (
+        Res<FloatingWindows>,
+        Res<ImportExportDialogs>,
+        Res<SystemFileDialog>,
+        Res<Document>,
+    ),
     modal: Res<ViewModal>,
     keys: Res<KeyPointer>,
     mode: Res<State<CameraMode>>,

@@ -108,7 +108,7 @@ pub struct Deadline {
     until: Instant,
     /// End for ticks.
     ticks_until: Instant,
-    /// Time that ticks used in the last frame, and the excess of all frames so far: a part of a tick is not interrupted once begun.
+    /// Time that ticks used in this frame, and the excess of all frames so far: a part of a tick is not interrupted once begun.
     spent: Duration,
     excess: Duration,
     /// `true` if ticks pause in this frame to compensate for the excess.
@@ -126,6 +126,11 @@ impl Deadline {
     /// Returns `true` if the remaining work must wait for the next frame.
     pub fn is_over(self) -> bool {
         Instant::now() >= self.until
+    }
+
+    /// Returns the time that ticks used in this frame.
+    pub fn spent(self) -> Duration {
+        self.spent
     }
 
     /// Returns the time left for ticks in this frame.

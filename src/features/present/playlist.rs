@@ -18,7 +18,7 @@ use egui_phosphor::regular as icon;
 use crate::shell::{
     access,
     commands::{AddCommands, MenuSection},
-    file_request::{SystemFileDialog, FileRequest, file_name},
+    file_request::{FileRequest, SystemFileDialog, file_name},
     files::{playlist_error, terrain_extensions},
     floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
     gallery::{Card, cards},
