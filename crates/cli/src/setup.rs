@@ -325,6 +325,10 @@ impl RunOptions {
             let range = session.range.clone();
             session.simulation.tune_default_uplift(&range);
         }
+        if !self.quiet {
+            let ineffective: Vec<_> = assignments.iter().filter_map(|(path, _)| session.ineffective(path)).collect();
+            session.warnings.extend(ineffective);
+        }
         Ok(())
     }
 

@@ -45,7 +45,7 @@ use thalweg_scene::{
     },
 };
 use thalweg_sim::{
-    params::{collect_parameters, join_with_suggestion},
+    params::{self, join_with_suggestion},
     process::masked::masked_key,
 };
 
@@ -169,7 +169,7 @@ impl ValidatedPlan {
         Ok(Self { text, input, runs, common: common.to_string(), outline, exports, plan })
     }
 
-    /// Returns a warning for each varied parameter that has no effect.
+    /// Returns a warning for each parameter of the plan that has no effect.
     fn warnings(&self) -> Vec<String> {
         let groups = self.outline.groups();
         let warning = |path: &String| {
@@ -180,15 +180,11 @@ impl ValidatedPlan {
                 let right = format!("add \"{}\" to `enabled`", slot.key());
                 return Some(format!("{path} has no effect, because its process is disabled; {right}"));
             }
-            let fields = groups.iter().find(|(key, _)| *key == group).map(|group| collect_parameters(*group))?;
-            let parameter = fields.iter().find(|parameter| parameter.path == *path)?;
-            let (name, values) = parameter.knob.idle(&fields)?;
-            let is_varied =
-                parameter.knob.conditions().any(|(name, _)| self.plan.vary.contains_key(&format!("{group}.{name}")));
-            let values = values.join(" or ");
-            (!is_varied).then(|| format!("{path} has no effect; it requires {group}.{name} to be {values}"))
+            let knob = params::get(&groups, path).ok()?.knob;
+            let is_varied = knob.conditions().any(|(name, _)| self.plan.vary.contains_key(&format!("{group}.{name}")));
+            self.outline.ineffective(path).filter(|_| !is_varied)
         };
-        self.plan.vary.keys().filter_map(warning).collect()
+        self.plan.vary.keys().chain(self.plan.set.keys()).filter_map(warning).collect()
     }
 
     fn run(&self, number: usize) -> Result<PlannedRun, Failure> {

@@ -28,7 +28,7 @@ const TESTS: [(&str, fn()); 12] = [
     ("job_array_completes_a_sweep", job_array_completes_a_sweep),
     ("cluster_options_reach_the_jobs", cluster_options_reach_the_jobs),
     ("results_folder_holds_the_plan_that_is_read", results_folder_holds_the_plan_that_is_read),
-    ("varied_parameters_without_effect_are_reported", varied_parameters_without_effect_are_reported),
+    ("parameters_without_effect_are_reported", parameters_without_effect_are_reported),
     ("existing_files_are_replaced_on_request_only", existing_files_are_replaced_on_request_only),
     ("lesson_check_reports_what_students_would_miss", lesson_check_reports_what_students_would_miss),
     ("video_has_title_card_and_fades", video_has_title_card_and_fades),
@@ -395,7 +395,7 @@ fn results_folder_holds_the_plan_that_is_read() {
     refuses(&["sweep", "other.ron", "--out", "deep/out"], folder.path(), &["another plan"]);
 }
 
-fn varied_parameters_without_effect_are_reported() {
+fn parameters_without_effect_are_reported() {
     let folder = folder();
     let vary = |vary: &str| {
         put(
@@ -414,6 +414,18 @@ fn varied_parameters_without_effect_are_reported() {
     let said = vary("\"droplets.friction\": List([\"0.05\", \"0.1\"])");
     assert!(said.contains("droplets.friction has no effect; it requires droplets.") || said.is_empty(), "{said}");
     assert_eq!(vary("\"droplets.per_tick\": List([\"10\", \"20\"])"), "");
+    let build = |deposition: &str| {
+        let arguments =
+            ["build", "round-hill", "--size", "32", "--ticks", "1", "--enable", "fluvial", "--out", "built"];
+        let set = ["--set", "fluvial.slope_exponent=1.5", "--set", deposition];
+        stderr(&succeeds(&[&arguments[..], &set].concat(), folder.path()))
+    };
+    let said = build("fluvial.deposition=0.5");
+    assert_eq!(
+        said,
+        "thalweg: warning: fluvial.slope_exponent has no effect; it requires fluvial.deposition to be 0\n"
+    );
+    assert_eq!(build("fluvial.deposition=0"), "");
 }
 
 fn existing_files_are_replaced_on_request_only() {

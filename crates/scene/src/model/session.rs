@@ -395,6 +395,15 @@ impl Session {
         self.groups().into_iter().flat_map(params::collect_parameters).any(|parameter| parameter.path == path)
     }
 
+    /// Returns a sentence about the value of another parameter that makes a parameter ineffective, or `None` if it has an effect.
+    pub fn ineffective(&self, path: &str) -> Option<String> {
+        let group = path.split('.').next().unwrap_or_default();
+        let fields = self.groups().into_iter().find(|(key, _)| *key == group).map(params::collect_parameters)?;
+        let parameter = fields.iter().find(|parameter| parameter.path == path)?;
+        let (name, values) = parameter.knob.idle(&fields)?;
+        Some(format!("{path} has no effect; it requires {group}.{name} to be {}", values.join(" or ")))
+    }
+
     /// Sets a parameter by its path. Terrain parameters take effect at the next [`Self::restart`].
     ///
     /// # Errors

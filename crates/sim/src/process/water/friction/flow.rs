@@ -48,20 +48,14 @@ pub(super) struct FaceSides<'a> {
 }
 
 impl FaceSides<'_> {
-    /// Returns the depth of the fluid at the faces from `x` on, and the depth there that sets the velocity.
+    /// Returns the depth of the fluid at the faces from `x` on, and its velocity there for this flux.
     #[inline(always)]
-    pub fn depths<V: Cells>(&self, x: usize) -> [V; 2] {
+    pub fn depth_and_speed<V: Cells>(&self, x: usize, flux: V) -> (V, V) {
         let (ground, ground_after) = (V::load(self.ground[0], x), V::load(self.ground[1], x));
         let (level, level_after) = (V::load(self.level[0], x), V::load(self.level[1], x));
         let depth = level.max(level_after) - ground.max(ground_after);
         let least = (level - ground).min(level_after - ground_after).min(depth);
-        [depth, V::all(DEEPER) * depth + V::all(1.0 - DEEPER) * least]
-    }
-
-    /// Returns the depth of the fluid at the faces from `x` on, and its velocity there for this flux.
-    #[inline(always)]
-    pub fn depth_and_speed<V: Cells>(&self, x: usize, flux: V) -> (V, V) {
-        let [depth, seen] = self.depths::<V>(x);
+        let seen = V::all(DEEPER) * depth + V::all(1.0 - DEEPER) * least;
         let speed = flux * (seen / (seen * seen + V::all(CARRIES)));
         (depth, depth.if_above(V::all(DRY), speed, V::all(0.0)))
     }
