@@ -121,7 +121,8 @@ impl FaceFluxes {
     }
 
     /// Returns the velocity of the fluid along columns and rows, in metres per second, damped over thin films: the mean flux across two
-    /// opposite faces of a cell divided by its depth or, at a front that runs into it, by their larger mean depth.
+    /// opposite faces of a cell divided by its depth or, at a front that runs into it, by their larger mean depth. The depth at a face is the
+    /// geometric mean of both sides.
     pub(super) fn velocity(&self, terrain: &Terrain, suspended_fraction: f32) -> [Grid; 2] {
         let (width, height) = self.size;
         let edge = terrain.edge;
@@ -134,8 +135,8 @@ impl FaceFluxes {
             let (x, y) = (x as isize, y as isize);
             let (ground, depth) = fluid(x, y);
             let at_face = |(other, beyond): (f32, f32)| {
-                let sides = FaceSides { ground: [&[ground], &[other]], level: [&[ground + depth], &[other + beyond]] };
-                sides.depths::<f32>(0)[1].max(0.0)
+                let higher = ground.max(other);
+                ((ground + depth - higher).max(0.0) * (other + beyond - higher).max(0.0)).sqrt()
             };
             let at_faces = at_face(fluid(x - right, y - down)) + at_face(fluid(x + right, y + down));
             let depth = depth.max(0.5 * at_faces);
