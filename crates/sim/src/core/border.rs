@@ -84,17 +84,21 @@ impl Border {
                 inside = inside.max(fall(other) / distance);
                 continue;
             }
-            // The outermost cell next to the one beyond, and the cell behind that.
-            let [mut last, mut behind] = [place; 2];
-            for axis in 0..2 {
-                let beyond = place[axis] as isize + step[axis];
-                last[axis] = Edge::Open.nearest(beyond, size[axis]);
-                behind[axis] = (2 * last[axis] as isize - beyond) as usize;
-            }
-            let [last, behind] = [last, behind].map(|[x, y]| y * self.width + x);
+            let beyond = [0, 1].map(|axis| place[axis] as isize + step[axis]);
+            let [last, behind] = self.last_two(beyond).map(|[x, y]| y * self.width + x);
             outside = outside.max((2.0 * fall(last) - fall(behind)) / distance);
         }
         outside >= inside
+    }
+
+    /// Returns the column and row of the cell nearest to a place, and those of the cell behind it. Beyond an open border, the ground
+    /// continues with the slope of these two.
+    #[inline]
+    pub fn last_two(&self, beyond: [isize; 2]) -> [[usize; 2]; 2] {
+        let size = [self.width, self.height];
+        let last = [0, 1].map(|axis| Edge::Open.nearest(beyond[axis], size[axis]));
+        let behind = [0, 1].map(|axis| Edge::Open.nearest(2 * last[axis] as isize - beyond[axis], size[axis]));
+        [last, behind]
     }
 
     /// Returns the cells across the faces of a cell: left, right, above, below. On a periodic map one cell wide, it is the cell

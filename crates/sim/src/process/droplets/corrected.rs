@@ -14,7 +14,9 @@
 //! map. In one step a droplet erodes at most a fraction of its fall and deposits at most the rise ahead or the drop behind, and
 //! never above the highest ground of the map, for instance beside a cliff; the rest stays in the load. A droplet that has found no
 //! lower ground for a while is trapped in a depression: it ends, and its load settles there as a level fill (see
-//! [`super::settling`]). Sediment leaves the map only over an open edge, where the border cells keep their height as base level.
+//! [`super::settling`]). Sediment leaves the map only over an open edge, beyond which the ground continues with its slope. Outlets there
+//! ([`Border::flows_out`](crate::core::border::Border::flows_out)) are the base level: they are not eroded below their initial ground and
+//! take no deposits. All other border cells wear like the interior.
 //!
 //! Eight droplets step side by side and read the ground as left by all earlier steps; then the ground changes, in the order of the
 //! eight (see [`crate::simd::swarm`]).

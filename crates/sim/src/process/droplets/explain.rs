@@ -7,7 +7,7 @@ use super::{
     },
     DropletLaw, Droplets, Params, streams,
 };
-use crate::core::terrain::{Edge, Terrain};
+use crate::core::terrain::Terrain;
 
 /// Depth below which water counts as absent, in metres.
 const SHALLOW: f32 = 1e-3;
@@ -24,9 +24,8 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     let (slope, entrainment) = (cell.slope(), cell.param_value(setup, |params| params.entrainment));
     let carries = streams::graded_load(&Params { entrainment, ..params.clone() }, water, slope);
     let land = water + streams::sheet(params);
-    let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == terrain.width() || place[1] + 1 == terrain.height();
-    let outcome = if at_border && terrain.edge == Edge::Open {
-        "This is an edge cell: droplets leave the map here without eroding or depositing."
+    let outcome = if cell.is_outlet() {
+        "This is an outlet at the edge, the base level: droplets leave the map here without eroding its initial ground."
     } else if cell.layer_value(&terrain.water) > SHALLOW {
         "Standing water: a droplet drifts on for a few cells, erodes nothing and deposits its load."
     } else if slope == 0.0 {

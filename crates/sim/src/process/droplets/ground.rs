@@ -10,11 +10,13 @@ use std::{
 use super::copies::{Copies, ERODIBILITY, GroundTile, LAYERS, SAND, STANDING, SURFACE, TileRow, row_of_tile};
 use crate::{
     core::{
+        border::Border,
         terrain::{Edge, Terrain},
         tiles::{CELLS, CellSet, SIDE, TileCache, Tiling},
     },
+    process::Mode,
     simd::{
-        lanes::{LANES, Lanes, prefetch},
+        lanes::{LANES, LaneMask, Lanes, prefetch},
         number::Real,
     },
 };
@@ -52,6 +54,8 @@ pub(super) struct DropletGround<'a> {
     pub(super) edge: Edge,
     pub(super) cell_size: f32,
     wraps: bool,
+    /// `true` if the ground continues with its slope beyond an open border, as in the corrected laws.
+    continues: bool,
     /// Deposition does not raise the ground above this height.
     ceiling: f32,
     terrain: &'a Terrain,
@@ -68,7 +72,7 @@ pub(super) struct DropletGround<'a> {
 impl<'a> DropletGround<'a> {
     /// Returns the ground of a terrain on copies that have [begun](Copies::begin) and are borrowed exclusively. Nothing is
     /// deposited above the `highest` ground.
-    pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32) -> Self {
+    pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32, mode: Mode) -> Self {
         let Copies { tiles, changed, undercut, wet, .. } = &*copies;
         Self {
             wet: wet.is_some_and(|(_, wet)| wet),
@@ -77,6 +81,7 @@ impl<'a> DropletGround<'a> {
             edge: terrain.edge,
             cell_size: terrain.cell_size,
             wraps: terrain.edge == Edge::Wrap,
+            continues: terrain.edge == Edge::Open && mode == Mode::Corrected,
             // Two representable values below it, so that rounding cannot exceed it.
             ceiling: highest.next_down().next_down(),
             terrain,
@@ -280,9 +285,36 @@ impl<'a> DropletGround<'a> {
         [SURFACE, SAND, ERODIBILITY].map(|layer| row[layer].0[cell % SIDE])
     }
 
-    /// Returns `true` if a cell keeps its height: the outermost cells of an open map are its base level.
-    pub(super) fn is_held(&self, [x, y]: [i32; 2]) -> bool {
-        self.edge == Edge::Open && (x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1)
+    /// Returns `true` for the outermost cells.
+    #[inline(always)]
+    fn is_outermost(&self, [x, y]: [i32; 2]) -> bool {
+        (x == 0) | (y == 0) | (x == self.width - 1) | (y == self.height - 1)
+    }
+
+    /// Returns a mask of the outermost cells beyond which the ground continues with its slope.
+    #[inline(always)]
+    pub(super) fn outermost(&self, columns: [i32; LANES], rows: [i32; LANES]) -> LaneMask {
+        let mut outermost = LaneMask::default();
+        if self.continues {
+            for lane in 0..LANES {
+                outermost.0[lane] = if self.is_outermost([columns[lane], rows[lane]]) { u32::MAX } else { 0 };
+            }
+        }
+        outermost
+    }
+
+    /// Returns `true` if a cell is part of the base level: an outlet of an open map, where water left it before the wave. In the
+    /// published mode, all outermost cells are.
+    pub(super) fn is_held(&self, cell: [i32; 2]) -> bool {
+        let [x, y] = cell.map(|place| place as usize);
+        let height = |cell: usize| self.terrain.bedrock[cell] + self.terrain.sand[cell];
+        let flows_out = || Border::of(self.terrain).flows_out(y * self.width as usize + x, height);
+        self.edge == Edge::Open && self.is_outermost(cell) && (!self.continues || flows_out())
+    }
+
+    /// Returns the height below which a cell is not eroded: the initial ground of an outlet, −∞ elsewhere.
+    pub(super) fn base_level(&self, [x, y]: [i32; 2]) -> f32 {
+        if self.is_held([x, y]) { self.terrain.start[(y * self.width + x) as usize] } else { f32::NEG_INFINITY }
     }
 
     /// Returns `true` if a tile is cut off by the border, or has neighbouring cells that are off the map or keep their height.
@@ -453,8 +485,8 @@ impl<'a> DropletGround<'a> {
         self.tiles.pointer().cast()
     }
 
-    /// Returns the height and its differences per cell along columns and rows, bilinear between cell centres. Beyond a border that
-    /// does not wrap, the border's height continues.
+    /// Returns the height and its differences per cell along columns and rows, bilinear between cell centres. Beyond a wall, the
+    /// height of the border continues; beyond an open border, its slope.
     ///
     /// # Safety
     /// Every position is on the map and has been prepared by [`Self::prepare`].
@@ -466,8 +498,10 @@ impl<'a> DropletGround<'a> {
         let (columns, rows) = unsafe { ((x + one).truncated(), (y + one).truncated()) };
         let mut corners = [[0; LANES]; 4];
         let (mut fx, mut fy) = (x, y);
+        let mut beyond = false;
         for lane in 0..LANES {
             let (column, row) = (columns[lane] - 1, rows[lane] - 1);
+            beyond |= (column < 0) | (row < 0) | (column + 1 >= self.width) | (row + 1 >= self.height);
             fx.0[lane] -= column as f32;
             fy.0[lane] -= row as f32;
             let left = Self::of_column(self.on_side(column, self.width));
@@ -487,10 +521,35 @@ impl<'a> DropletGround<'a> {
                 heights[corner].0[lane] = unsafe { *surfaces.add(corners[corner][lane] as usize) };
             }
         }
+        if beyond & self.continues {
+            for (corner, heights) in heights.iter_mut().enumerate() {
+                let (across, down) = (corner as i32 % 2 - 1, corner as i32 / 2 - 1);
+                for lane in 0..LANES {
+                    // SAFETY: as above.
+                    heights.0[lane] = unsafe { self.continued([columns[lane] + across, rows[lane] + down]) };
+                }
+            }
+        }
         let [nw, ne, sw, se] = heights;
         let (north, south) = (nw + fx * (ne - nw), sw + fx * (se - sw));
         let along_x = (ne - nw) + fy * ((se - sw) - (ne - nw));
         [north + fy * (south - north), along_x, south - north]
+    }
+
+    /// Returns the surface of a cell on the map, or of one beyond the border, where the slope continues.
+    ///
+    /// # Safety
+    /// [`Self::prepare`] has prepared the nearest cell on the map.
+    #[cold]
+    unsafe fn continued(&self, cell: [i32; 2]) -> f32 {
+        let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
+        let two = Border::of(self.terrain).last_two(cell.map(|place| place as isize));
+        let [last, behind] = two.map(|cell| {
+            let [x, y] = cell.map(|place| place as i32);
+            // SAFETY: the tiles of these cells are filled, as promised by the caller.
+            unsafe { *surfaces.add((self.of_row(y) + Self::of_column(x)) as usize) }
+        });
+        2.0 * last - behind
     }
 
     /// Returns the maximum thickness of deposits in these cells, of given ground height, where they have standing water; 0
@@ -541,12 +600,12 @@ impl<'a> DropletGround<'a> {
     }
 
     /// Returns the surface of cells on the map, and of the cells to the west, east, north and south of each; beyond a border that
-    /// does not wrap, that of the border.
+    /// does not wrap, that of the border. Where cells are `outermost`, the slope continues instead.
     ///
     /// # Safety
     /// [`Self::prepare`] has prepared these cells.
     #[inline(always)]
-    pub(super) unsafe fn around(&self, columns: [i32; LANES], rows: [i32; LANES]) -> [Lanes; 5] {
+    pub(super) unsafe fn around(&self, columns: [i32; LANES], rows: [i32; LANES], outermost: LaneMask) -> [Lanes; 5] {
         let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
         let mut places = [[0; LANES]; 5];
         for lane in 0..LANES {
@@ -565,7 +624,44 @@ impl<'a> DropletGround<'a> {
                 heights[cell].0[lane] = unsafe { *surfaces.add(places[cell][lane] as usize) };
             }
         }
+        if outermost.any() {
+            self.continue_around(columns, rows, &mut heights);
+        }
         heights
+    }
+
+    /// Continues the slope of outermost cells in the surfaces around them.
+    #[cold]
+    #[inline(never)]
+    fn continue_around(&self, columns: [i32; LANES], rows: [i32; LANES], around: &mut [Lanes; 5]) {
+        let [here, west, east, north, south] = around;
+        for lane in 0..LANES {
+            let twice = 2.0 * here.0[lane];
+            if columns[lane] == 0 {
+                west.0[lane] = twice - east.0[lane];
+            } else if columns[lane] == self.width - 1 {
+                east.0[lane] = twice - west.0[lane];
+            }
+            if rows[lane] == 0 {
+                north.0[lane] = twice - south.0[lane];
+            } else if rows[lane] == self.height - 1 {
+                south.0[lane] = twice - north.0[lane];
+            }
+        }
+    }
+
+    /// Puts the continued surface at the positions of droplets that have left the map into `heights`.
+    ///
+    /// # Safety
+    /// [`Self::prepare`] has prepared the nearest cells on the map.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn continue_beyond(&self, left: LaneMask, [x, y]: [Lanes; 2], heights: &mut Lanes) {
+        for lane in (0..LANES).filter(|&lane| left.0[lane] != 0) {
+            let beyond = [x, y].map(|place| place.0[lane].floor() as i32);
+            // SAFETY: as promised by the caller.
+            heights.0[lane] = unsafe { self.continued(beyond) };
+        }
     }
 
     /// Erodes a cell of a tile by an amount, or deposits if it is negative: not below `least` and not above `most`. Other droplets
@@ -668,7 +764,8 @@ impl<'a> DropletGround<'a> {
         [bedrock - solid, sand - loose]
     }
 
-    /// Does the same as [`Self::change`], for positions at the border.
+    /// Does the same as [`Self::change`], for positions at the border. Beyond an open border, droplets mirrored in it would change the
+    /// outermost cells as much as these change those beyond, so the outermost cells take both.
     #[cold]
     #[inline(never)]
     unsafe fn change_at_border(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
@@ -677,7 +774,11 @@ impl<'a> DropletGround<'a> {
         for cell_y in row - 1..row + 2 {
             let amount = amount * Spline::weight(y - (cell_y as f32 + 0.5));
             for cell_x in column - 1..column + 2 {
-                if let Some(cell) = self.cell(cell_x as isize, cell_y as isize) {
+                let cell = match self.edge {
+                    Edge::Open => Some([cell_x.clamp(0, self.width - 1), cell_y.clamp(0, self.height - 1)]),
+                    _ => self.cell(cell_x as isize, cell_y as isize),
+                };
+                if let Some(cell) = cell {
                     // SAFETY: as promised by the caller.
                     taken += unsafe { self.change_cell(cell, amount * Spline::weight(x - (cell_x as f32 + 0.5))) };
                 }
@@ -688,8 +789,8 @@ impl<'a> DropletGround<'a> {
         parts
     }
 
-    /// Erodes a cell by an amount, or deposits if it is negative. Returns the actual erosion. At an open border it is not cut below
-    /// its starting ground, the base level.
+    /// Erodes a cell by an amount, or deposits if it is negative. Returns the actual erosion. An outlet is not eroded below its base
+    /// level and takes no deposits.
     unsafe fn change_cell(&self, [x, y]: [i32; 2], amount: f32) -> f32 {
         let (tile, line, column) = self.place([x, y]);
         self.mark_changed(tile, 1 << (line * SIDE + column));
@@ -697,8 +798,10 @@ impl<'a> DropletGround<'a> {
         let tile = unsafe { &mut *self.tiles.pointer().add(tile) };
         let [bedrock, sand, erodibility, surface] = tile.rows[line].each_mut().map(|row| &mut row.0[column]);
         let (old_bedrock, old_sand) = (*bedrock, *sand);
-        let [new_bedrock, new_sand] = if amount > 0.0 && self.is_held([x, y]) {
-            let spare = (*surface - self.terrain.start[(y * self.width + x) as usize]).max(0.0);
+        let base_level = self.base_level([x, y]);
+        // NaN must not get lost.
+        let [new_bedrock, new_sand] = if base_level > f32::NEG_INFINITY && !amount.is_nan() {
+            let (amount, spare) = (amount.max(0.0), (*surface - base_level).max(0.0));
             let loose = amount.min(old_sand).min(spare);
             let solid = ((amount - loose) * *erodibility).min(spare - loose);
             [old_bedrock - solid, old_sand - loose]

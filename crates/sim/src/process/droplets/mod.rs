@@ -320,7 +320,7 @@ impl Droplets {
         match runners {
             Runners::OnCopies { mut copies, swarm, .. } => {
                 let (terrain, outcome) = (&mut *context.terrain, swarm.into_outcome());
-                let mut ground = DropletGround::new(terrain, &mut copies, highest);
+                let mut ground = DropletGround::new(terrain, &mut copies, highest, params.mode);
                 let laid = settling::settle(&mut ground, &outcome.ended, highest);
                 let undercut = &mut self.undercut;
                 undercut.clear(tiling);

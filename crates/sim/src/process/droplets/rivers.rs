@@ -359,7 +359,7 @@ fn meandering_params() -> Params {
 
 #[test]
 fn river_on_plain_develops_meanders() {
-    let mut simulation = erode(&plain(2), &meandering_params(), 0, 2);
+    let mut simulation = erode(&plain(2), &meandering_params(), 0, 4);
     let (mut found, mut ways) = (Vec::new(), Vec::new());
     // Until the first large neck cutoff, during which the water has two courses.
     for _ in 0..5 {

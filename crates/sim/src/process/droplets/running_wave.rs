@@ -102,7 +102,8 @@ impl RunningWave {
         };
         copies.begin(terrain);
         let droplets = starts.iter().map(|start| start.droplet(Self::volume(params))).collect();
-        let swarm = bundle::begin(&DropletGround::new(terrain, &mut copies, highest), droplets, tracks.as_ref());
+        let swarm =
+            bundle::begin(&DropletGround::new(terrain, &mut copies, highest, params.mode), droplets, tracks.as_ref());
         let mask = masked.map(|masked| masked.mask);
         let runners = Runners::OnCopies { laws: Box::new(laws), mask, copies, swarm };
         Self { params: params.clone(), supplied, highest, tracks, runners }
@@ -146,7 +147,7 @@ impl RunningWave {
         let (highest, tracks) = (self.highest, self.tracks.as_ref());
         match &mut self.runners {
             Runners::OnCopies { laws, mask, copies, swarm } => {
-                let (ground, mask) = (DropletGround::new(terrain, copies, highest), mask.as_ref());
+                let (ground, mask) = (DropletGround::new(terrain, copies, highest, self.params.mode), mask.as_ref());
                 match **laws {
                     WaveLaws::Streams(laws) => {
                         bundle::advance(&Streams::new(&ground, discharge, laws, mask), swarm, tracks, until)

@@ -8,7 +8,7 @@ use super::{
     streams::{StreamLaw, update_rate},
 };
 use crate::{
-    core::{grid::Grid, rng::RandomStream, terrain::Terrain},
+    core::{border::Border, grid::Grid, rng::RandomStream, terrain::Terrain},
     simd::around::DISTANCES_F32,
 };
 
@@ -16,6 +16,7 @@ use crate::{
 pub(super) struct ScalarStreams {
     /// Height of the ground, in metres.
     ground: Grid,
+    border: Border,
     /// Total erosion so far, in metres times cells.
     pub(super) eroded: f64,
     /// Discharge, and discharge times direction along columns and rows; then the tracks of the current tick.
@@ -36,7 +37,7 @@ impl ScalarStreams {
         let (maps, tracks) = ([empty(), empty(), empty()], [empty(), empty(), empty()]);
         let ground = terrain.ground();
         let (before, changed, undercut) = (ground.clone(), Vec::new(), Vec::new());
-        Self { ground, eroded: 0.0, maps, tracks, ticks: 0, before, changed, undercut }
+        Self { ground, border: Border::of(terrain), eroded: 0.0, maps, tracks, ticks: 0, before, changed, undercut }
     }
 
     /// Runs this many droplets in one tick. `params.per_tick` only sets their contributing area. The map has open edges.
@@ -45,7 +46,8 @@ impl ScalarStreams {
         let law = StreamLaw::new(params, terrain, land as f32);
         let wave = (terrain.bedrock.len() / CELLS_PER_DROPLET).max(1);
         for number in 1..=droplets {
-            self.run(&law, [stream.uniform() * terrain.width() as f32, stream.uniform() * terrain.height() as f32]);
+            let place = [terrain.width(), terrain.height()].map(|side| stream.uniform() * side as f32);
+            self.run(terrain, &law, place);
             if number % wave == 0 || number == droplets {
                 self.fail(params, terrain.cell_size);
             }
@@ -59,19 +61,31 @@ impl ScalarStreams {
         }
     }
 
-    fn run(&mut self, law: &StreamLaw, [mut x, mut y]: [f32; 2]) {
-        let (width, height) = (self.ground.width(), self.ground.height());
+    /// Returns the ground at a place; beyond the border its slope continues.
+    fn continued(&self, place: [isize; 2]) -> f32 {
+        let [last, behind] = self.border.last_two(place).map(|[x, y]| self.ground.at(x, y));
+        2.0 * last - behind
+    }
+
+    /// Returns `true` if water left the map in this cell before the wave.
+    fn is_outlet(&self, cell: usize) -> bool {
+        let [x, y] = [cell % self.border.width, cell / self.border.width];
+        let at_border = x == 0 || y == 0 || x + 1 == self.border.width || y + 1 == self.border.height;
+        at_border && self.border.flows_out(cell, |cell| self.before[cell])
+    }
+
+    fn run(&mut self, terrain: &Terrain, law: &StreamLaw, [mut x, mut y]: [f32; 2]) {
+        let width = self.border.width;
         let (mut vx, mut vy, mut volume, mut load) = (0.0_f32, 0.0_f32, 1.0_f32, 0.0_f32);
         let (mut lowest, mut waited, mut behind) = (f32::INFINITY, 0.0, f32::NEG_INFINITY);
         loop {
             let (column, row) = (x as usize, y as usize);
-            if column == 0 || row == 0 || column + 1 >= width || row + 1 >= height {
-                return;
-            }
             let cell = row * width + column;
             let here = self.ground[cell];
-            let slope_x = (self.ground[cell + 1] - self.ground[cell - 1]) * 0.5 * law.steepness;
-            let slope_y = (self.ground[cell + width] - self.ground[cell - width]) * 0.5 * law.steepness;
+            let [place_x, place_y] = [column, row].map(|place| place as isize);
+            let beside = [[1, 0], [-1, 0], [0, 1], [0, -1]].map(|[across, down]| [place_x + across, place_y + down]);
+            let [east, west, south, north] = beside.map(|place| self.continued(place));
+            let (slope_x, slope_y) = ((east - west) * 0.5 * law.steepness, (south - north) * 0.5 * law.steepness);
             let square = vx * vx + vy * vy;
             let longer = if square > 0.0 { square } else { 1.0 };
             let push = -law.gravity * longer / ((1.0 + slope_x * slope_x + slope_y * slope_y).sqrt() * volume);
@@ -94,7 +108,9 @@ impl ScalarStreams {
                 track[cell] += amount;
             }
             (x, y) = (x + vx, y + vy);
-            let ahead = self.ground[y as usize * width + x as usize];
+            let reached = [x.floor() as isize, y.floor() as isize];
+            let ahead = self.continued(reached);
+            let left = self.border.offset_cell(cell, [reached[0] - place_x, reached[1] - place_y]).is_none();
             let fall = here - ahead;
             let slope = fall.max(0.0) * law.steepness / distance;
             let land = (water + law.sheet) * 1e-4;
@@ -107,10 +123,11 @@ impl ScalarStreams {
             } else {
                 (if fall < 0.0 { -load } else { wanted }).max(-rise)
             };
+            let spare = (here - terrain.start[cell]).max(0.0);
+            let amount = if self.is_outlet(cell) { amount.clamp(0.0, spare) } else { amount };
             self.ground[cell] = here - amount;
             self.changed.push(cell);
-            let beside = [cell - 1, cell + 1, cell - width, cell + width].map(|cell| self.ground[cell]);
-            if amount > 0.0 && beside.into_iter().fold(here, f32::max) - self.ground[cell] > law.steep {
+            if amount > 0.0 && east.max(west).max(south.max(north)) - self.ground[cell] > law.steep {
                 self.undercut.push(cell);
             }
             self.eroded += f64::from(amount.max(0.0));
@@ -121,6 +138,9 @@ impl ScalarStreams {
                 (lowest, waited) = (ahead, 0.0);
             } else {
                 waited += 1.0;
+            }
+            if left {
+                return;
             }
             if volume <= law.min_volume || waited > law.patience {
                 break;
@@ -134,26 +154,23 @@ impl ScalarStreams {
 
     /// Lets banks in rock of softness 0.5 fail.
     fn fail(&mut self, params: &Params, size: f32) {
-        let (width, height, stands) = (self.ground.width(), self.ground.height(), params.bank_slopes().rock);
+        let stands = params.bank_slopes().rock;
         let mut dug = std::mem::take(&mut self.undercut);
         for _ in 0..MOST_ROUNDS {
             dug.sort_unstable();
             dug.dedup();
             let mut slides: Vec<(usize, usize, f32, f32)> = Vec::new();
             for &cell in &dug {
-                let (x, y, here, first) = (cell % width, cell / width, self.ground[cell], slides.len());
+                let (here, first) = (self.ground[cell], slides.len());
                 if self.before[cell] <= here + LEAST_ROOM * size {
                     continue;
                 }
                 let (mut wanted, mut most) = (0.0_f32, 0.0_f32);
                 for [across, down] in AROUND {
-                    let (x, y) = (x.wrapping_add_signed(across), y.wrapping_add_signed(down));
-                    // The outermost cells keep their height.
-                    if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
-                        continue;
-                    }
+                    // Outlets keep their height.
+                    let beside = self.border.offset_cell(cell, [across, down]);
+                    let Some(from) = beside.filter(|&from| !self.is_outlet(from)) else { continue };
                     let far = size * DISTANCES_F32[usize::from(across != 0 && down != 0)];
-                    let from = y * width + x;
                     let excess = self.ground[from] - here - stands * far;
                     if excess > TOLERANCE * size {
                         (wanted, most) = (wanted + SHARE * excess, most.max(excess));

@@ -258,8 +258,9 @@ impl Streams<'_> {
         let (columns, rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
         let places = ground.places(columns, rows);
         self.discharge.fill_tiles(places.tiles);
+        let outermost = ground.outermost(columns, rows);
         // SAFETY: droplets have prepared these cells.
-        let [here, west, east, north, south] = unsafe { ground.around(columns, rows) };
+        let [here, west, east, north, south] = unsafe { ground.around(columns, rows, outermost) };
         let (mut water, mut along, mut down) = (zero, zero, zero);
         for lane in 0..LANES {
             // SAFETY: the tile is filled, and no thread writes the maps in it.
@@ -294,23 +295,11 @@ impl Streams<'_> {
         // Without a finite pace a droplet doesn't move.
         let moves = pace.above(zero).without(pace.above(all(1e30)));
         (vx, vy) = (moves.select(vx / pace, zero), moves.select(vy / pace, zero));
-        // Droplets in the outermost cells of an open map have left it.
-        let mut left = LaneMask::default();
-        if !law.published && ground.edge == Edge::Open {
-            for lane in 0..LANES {
-                let inner = (columns[lane] > 0)
-                    & (rows[lane] > 0)
-                    & (columns[lane] < ground.width - 1)
-                    & (rows[lane] < ground.height - 1);
-                left.0[lane] = if inner { 0 } else { bundle.runs.0[lane] };
-            }
-        }
-        let goes = bundle.runs.without(left);
         let distance = (vx * vx + vy * vy).sqrt();
         let per_length = if law.published { one } else { one / distance.max(all(1e-6)) };
         let (along, down) = (vx * per_length, vy * per_length);
         for lane in 0..LANES {
-            if goes.0[lane] != 0 {
+            if bundle.runs.0[lane] != 0 {
                 let volume = bundle.volume.0[lane];
                 // SAFETY: as above; no block that runs concurrently comes near.
                 let cell = unsafe { &mut *self.discharge.cell(places.at(lane)) };
@@ -323,10 +312,10 @@ impl Streams<'_> {
         }
         let from = [bundle.x, bundle.y];
         (bundle.vx, bundle.vy) = (vx, vy);
-        bundle.x = goes.select(bundle.x + vx, bundle.x);
-        bundle.y = goes.select(bundle.y + vy, bundle.y);
-        let beyond = bundle.apply_border((ground.width as f32, ground.height as f32), ground.edge);
-        left = left.or(beyond.and(bundle.runs));
+        bundle.x = bundle.runs.select(bundle.x + vx, bundle.x);
+        bundle.y = bundle.runs.select(bundle.y + vy, bundle.y);
+        let reached = [bundle.x, bundle.y];
+        let left = bundle.apply_border((ground.width as f32, ground.height as f32), ground.edge).and(bundle.runs);
         (bundle.x, bundle.y) = (left.select(from[0], bundle.x), left.select(from[1], bundle.y));
         // SAFETY: as above.
         let (new_columns, new_rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
@@ -336,7 +325,11 @@ impl Streams<'_> {
             prefetch(self.discharge.cell(new_places.at(lane)));
         }
         // SAFETY: droplets have prepared these tiles.
-        let ahead = unsafe { ground.heights(new_columns, new_rows) };
+        let mut ahead = unsafe { ground.heights(new_columns, new_rows) };
+        if !law.published && left.any() {
+            // SAFETY: as above.
+            unsafe { ground.continue_beyond(left, reached, &mut ahead) };
+        }
         ground.prefetch(bundle.x + vx, bundle.y + vy);
         let fall = if law.published {
             left.select((here - all(law.lowest)) * all(FALL_AT_EDGE), here - ahead)
@@ -344,7 +337,7 @@ impl Streams<'_> {
             here - ahead
         };
         let downhill = fall.max(zero);
-        let (least, cut) = (here - downhill, downhill * all(GREATEST_CUT));
+        let (mut least, cut) = (here - downhill, downhill * all(GREATEST_CUT));
         let mut most = all(f32::INFINITY);
         let amount = if law.published {
             let saturated = saturation(water * all(SATURATION / law.land));
@@ -365,14 +358,24 @@ impl Streams<'_> {
             let limited = [LaneMask::default(), wanted.above(cut), (-rise).above(wanted)];
             for (counts, limited) in bundle.limited.iter_mut().zip(limited) {
                 for lane in 0..LANES {
-                    counts[lane] += limited.0[lane] & goes.0[lane] & 1;
+                    counts[lane] += limited.0[lane] & bundle.runs.0[lane] & 1;
                 }
             }
             let laid = zero.above(fall).without(swims).select(-bundle.mass, wanted).max(-rise);
             lacking.above(zero).select(wanted.min(cut), laid)
         };
-        // Published droplets that leave erode at the edge; corrected ones don't.
-        let acts = if law.published { bundle.runs } else { goes.without(left) };
+        let mut acts = bundle.runs;
+        if outermost.any() {
+            for lane in 0..LANES {
+                if outermost.0[lane] & acts.0[lane] != 0 {
+                    let base_level = ground.base_level([columns[lane], rows[lane]]);
+                    least.0[lane] = least.0[lane].max(base_level);
+                    // Through an outlet, droplets carry their load off the map.
+                    let deposits = (amount.0[lane] < 0.0) & (base_level > f32::NEG_INFINITY);
+                    acts.0[lane] = if deposits { 0 } else { acts.0[lane] };
+                }
+            }
+        }
         // NaN must not get lost.
         let amount = amount + (fall + slope_x + slope_y) * zero;
         bundle.behind = here;

@@ -289,7 +289,7 @@ fn erode_sequentially(mut terrain: Terrain, params: &Params, seed: u64) -> (f64,
         let (mut copies, highest) = (Copies::default(), Peak::default().height(&terrain));
         droplets.discharge.begin(&terrain, streams::update_rate(params, &terrain));
         copies.begin(&terrain);
-        let mut ground = DropletGround::new(&terrain, &mut copies, highest);
+        let mut ground = DropletGround::new(&terrain, &mut copies, highest, params.mode);
         let wave = terrain.bedrock.len() / CELLS_PER_DROPLET;
         for number in 1..=1000 {
             let droplet = vec![Droplet::at(side * stream.uniform(), side * stream.uniform(), 1.0)];
@@ -307,7 +307,7 @@ fn erode_sequentially(mut terrain: Terrain, params: &Params, seed: u64) -> (f64,
                 eroded += collapse_undercut_banks(&mut ground, &mut droplets, params) * terrain.cell_area();
                 copies.write_back(&mut terrain);
                 copies.begin(&terrain);
-                ground = DropletGround::new(&terrain, &mut copies, highest);
+                ground = DropletGround::new(&terrain, &mut copies, highest, params.mode);
             }
         }
         droplets.discharge.renew(land);
@@ -373,13 +373,8 @@ fn droplet_erosion_adds_no_pits_or_spikes() {
         assert!(pits(&after) <= pits(&start), "{law:?}: {} pits", pits(&after));
         // Height of a pyramid with sides at the bank angle above the mean of its neighbours.
         let pyramid = 0.5 * (1.0 + std::f32::consts::SQRT_2) * terrain.cell_size * params.bank_angle.to_radians().tan();
-        // The outermost cells are the base level.
-        let inner = |cell: usize| (3..253).contains(&(cell % 254 + 1)) && (3..253).contains(&(cell / 254 + 1));
-        let off = |ground: &Grid| -> Vec<f32> {
-            let off = above_neighbours(ground).into_iter().enumerate();
-            off.filter(|(cell, _)| inner(*cell)).map(|(_, off)| off).collect()
-        };
-        let new = off(&after).into_iter().zip(off(&start)).filter(|(now, then)| now.abs() > then.abs().max(pyramid));
+        let new = above_neighbours(&after).into_iter().zip(above_neighbours(&start));
+        let new = new.filter(|(now, then)| now.abs() > then.abs().max(pyramid));
         let (up, down): (Vec<_>, Vec<_>) = new.partition(|(now, _)| *now > 0.0);
         assert!(up.len() + down.len() <= 6, "{law:?}: {up:?} {down:?}");
     }
@@ -507,8 +502,8 @@ fn ended_droplet_is_unaffected_by_bundle_companions() {
         droplets.extend((0..companions).map(|index| Droplet::at(30.5 + index as f32, 20.2, 1.0)));
         let mut copies = Copies::default();
         copies.begin(&terrain);
-        let ground = DropletGround::new(&terrain, &mut copies, f32::INFINITY);
         let params = Params { law: DropletLaw::MassTransfer, ..Params::default() };
+        let ground = DropletGround::new(&terrain, &mut copies, f32::INFINITY, params.mode);
         let laws = [(); 2].map(|()| Constants::new(&params, &terrain));
         let ended = run_all(&CorrectedLaw::new(&ground, laws, None), droplets).ended;
         let caught: Vec<_> =
