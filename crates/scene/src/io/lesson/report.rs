@@ -76,7 +76,7 @@ impl TerrainPicture {
     }
 }
 
-/// Returns the local date and time, e.g. "3 May 2026, 14:05".
+/// Returns the local date and time, with the name of the month.
 pub fn today() -> String {
     Local::now().format("%-d %B %Y, %H:%M").to_string()
 }
@@ -526,7 +526,7 @@ mod tests {
             attempt,
             earlier: BTreeMap::new(),
             student: student.to_owned(),
-            date: "3 May 2026, 14:05".to_owned(),
+            date: "2026-05-03, 14:05".to_owned(),
             charts: charts.to_vec(),
             terrain: TerrainPicture { tick: 7, size: (2, 1), pixels: vec![255, 0, 0, 0, 0, 255] },
         }
@@ -549,7 +549,7 @@ mod tests {
         let page = html_page("Heaps & <b>", &blocks(&report(answered(), "<script>Ada</script>", &[volume()])));
         for part in [
             "<h1>Heaps &amp; &lt;b&gt;</h1>",
-            "&lt;script&gt;Ada&lt;/script&gt; · 3 May 2026, 14:05 · Thalweg",
+            "&lt;script&gt;Ada&lt;/script&gt; · 2026-05-03, 14:05 · Thalweg",
             "<em>steep</em>",
             "<mfrac><mi>h</mi><mi>r</mi></mfrac>",
             "<p class=\"answer wrong\">Answer: y. Correct: x.</p>",
@@ -653,7 +653,7 @@ mod tests {
         assert_eq!(pages.iter().map(|page| page.matches("aria-label=\"Volume\"").count()).sum::<usize>(), 7);
         let slanted = "skewX(-12)\" font-size=\"10.58\" fill=\"#222222\">h</text>";
         for part in
-            [slanted, "Ada &lt;3 · 3 May 2026, 14:05 · Thalweg", "How steep?", "• two", "✖ Answer: y. Correct: x."]
+            [slanted, "Ada &lt;3 · 2026-05-03, 14:05 · Thalweg", "How steep?", "• two", "✖ Answer: y. Correct: x."]
         {
             assert!(pages[0].contains(part), "{part} is not in {}", pages[0]);
         }
