@@ -9,7 +9,7 @@ use std::{
 };
 
 thread_local! {
-    /// Progress of the job on this thread.
+    // Progress of the job on this thread.
     static CURRENT: RefCell<JobProgress> = RefCell::default();
 }
 
