@@ -274,10 +274,12 @@ fn palette_ui(context: &egui::Context, state: &PaletteParams<'_>, palette: &mut 
                     ui.label(RichText::new("No matching commands or parameters.").weak());
                 }
             });
-            if ui.input(|input| input.key_pressed(Key::Enter))
-                && let Some(found) = marked.and_then(|marked| found.get(marked))
-            {
-                chosen = Some(found.command.clone());
+            if chosen.is_none() && ui.input(|input| input.key_pressed(Key::Enter)) {
+                chosen = marked.and_then(|marked| found.get(marked)).map(|found| found.command.clone());
+                if chosen.is_none() {
+                    // The key takes the focus from the field.
+                    field.request_focus();
+                }
             }
         });
     chosen
