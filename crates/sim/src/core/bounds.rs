@@ -75,7 +75,7 @@ impl Bounds {
     }
 
     /// Returns the number in the range that is closest to this one.
-    pub fn clamp(&self, value: f32) -> f32 {
+    pub const fn clamp(&self, value: f32) -> f32 {
         value.clamp(self.min as f32, self.max as f32)
     }
 

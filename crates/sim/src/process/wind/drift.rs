@@ -34,6 +34,7 @@ use super::{
 use crate::{
     core::{
         border::Border,
+        bounds::DEPTH,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
@@ -374,6 +375,8 @@ impl<N: Coefficient> RowKernel for DriftRow<'_, N> {
         let leaves_aside = self.crosses::<V>(0, [here, right], x) - self.crosses(0, [left, here], x);
         let leaves_down = self.crosses::<V>(1, [here, below], x) - self.crosses(1, [above, here], x);
         let aloft = (V::load(self.aloft[1], x + 1) - (leaves_aside + leaves_down)).positive();
+        // Over cliffs of kilometres, lateral drift would multiply the sand in the air without limit.
+        let aloft = aloft.min(V::all(const { DEPTH.clamp(f32::MAX) }));
         let [per_shear, over_plain, share]: [V; 3] =
             [self.numbers[0].at(x), self.numbers[1].at(x), self.numbers[2].at(x)];
         let uneven = one + V::all(self.drift.uneven) * V::load(self.noise, x);

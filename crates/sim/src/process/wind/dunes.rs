@@ -220,7 +220,6 @@ fn barchan_in_steady_wind_has_no_groove_along_its_axis() {
     for _ in 0..4 {
         (0..250).for_each(|_| run.tick());
         let groove = deepest_groove(&run.terrain.sand);
-        println!("after {} ticks: {groove} m", run.ticks());
         assert!(groove < 0.05, "after {} ticks the groove is {groove} m deep", run.ticks());
     }
 }
