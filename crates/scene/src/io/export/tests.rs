@@ -311,7 +311,8 @@ fn sidecar_of_slopes_has_their_range_in_degrees() {
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         let step = 0.51 * (range.1 - range.0) / full;
         assert!(back.heights.iter().zip(slope.iter()).all(|(a, b)| (a - b).abs() <= step), "{format}");
-        assert!(back.warnings.is_empty(), "{format}: {:?}", back.warnings);
+        let is_about_sidecar = |warning: &String| warning.contains(".json");
+        assert!(!back.warnings.iter().any(is_about_sidecar), "{format}: {:?}", back.warnings);
     }
     // Heights are in metres, and hardness has no unit.
     let (_folder, path) = written(("height", "png"), &subject);
