@@ -6,7 +6,7 @@ use super::access;
 use thalweg_scene::settings::Theme;
 
 // Sizes are in points.
-pub const PANEL_WIDTH: f32 = 360.0;
+pub const PANEL_WIDTH: f32 = 300.0;
 pub const MIN_PANEL_WIDTH: f32 = 120.0;
 /// Width of parameter names.
 pub const NAME_WIDTH: f32 = 124.0;
@@ -212,7 +212,7 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
     context.style_mut_of(theme, |style| {
         style.spacing.item_spacing = egui::vec2(8.0, 6.0);
         style.spacing.button_padding = egui::vec2(8.0, 4.0);
-        style.spacing.slider_width = 72.0;
+        style.spacing.slider_width = 88.0;
         // Lists show all entries where the window is high enough. Where it is not, the bar shows that there are more.
         style.spacing.combo_height = 560.0;
         style.spacing.scroll.dormant_handle_opacity = 0.6;

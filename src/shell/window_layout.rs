@@ -25,8 +25,7 @@ fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<AppCommand> {
         |panel: &SidebarPanel| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none());
     let panels: Vec<(SidebarPanel, UiSystem)> = world.resource::<Sidebar>().systems();
     let mut drawn = Vec::new();
-    // The width is the user's: contents that are wider scroll instead of widening the sidebar.
-    egui::ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
+    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
         for (panel, system) in panels.into_iter().filter(|(panel, _)| is_seen(panel)) {
             let mut content_ui = |ui: &mut Ui| {
