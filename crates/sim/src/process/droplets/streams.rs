@@ -339,7 +339,7 @@ impl Streams<'_> {
         let downhill = fall.max(zero);
         let (mut least, cut) = (here - downhill, downhill * all(GREATEST_CUT));
         let mut most = all(f32::INFINITY);
-        let amount = if law.published {
+        let mut amount = if law.published {
             let saturated = saturation(water * all(SATURATION / law.land));
             bundle.capacity = (one + entrainment * saturated) * downhill;
             exchange * (bundle.capacity - bundle.mass)
@@ -369,10 +369,16 @@ impl Streams<'_> {
             for lane in 0..LANES {
                 if outermost.0[lane] & acts.0[lane] != 0 {
                     let base_level = ground.base_level([columns[lane], rows[lane]]);
+                    if base_level == f32::NEG_INFINITY {
+                        continue;
+                    }
                     least.0[lane] = least.0[lane].max(base_level);
-                    // Through an outlet, droplets carry their load off the map.
-                    let deposits = (amount.0[lane] < 0.0) & (base_level > f32::NEG_INFINITY);
-                    acts.0[lane] = if deposits { 0 } else { acts.0[lane] };
+                    // The base level is no limiter. Through an outlet, droplets carry their load off the map.
+                    let above = (here.0[lane] - base_level).max(0.0);
+                    if amount.0[lane] > above {
+                        amount.0[lane] = above;
+                    }
+                    acts.0[lane] = if amount.0[lane] < 0.0 { 0 } else { acts.0[lane] };
                 }
             }
         }
