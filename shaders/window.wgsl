@@ -38,11 +38,19 @@ fn picture_alike(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     return textureLoad(picture, vec2<i32>(at.xy - window.view.xy), 0);
 }
 
-// View at another resolution.
+// View at another resolution: the mean of four samples. At a coarser one they are half a texel apart from the centre, which softens the
+// steps of its edges.
 @fragment
 fn picture_scaled(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let place = (at.xy - window.view.xy) / window.view.zw * window.share.xy;
-    return textureSampleLevel(picture, picture_sampler, place, 0.0);
+    let reach = select(0.25, 0.5, window.share.x < 0.9) / vec2<f32>(textureDimensions(picture));
+    var sum = vec4(0.0);
+    for (var corner = 0u; corner < 4u; corner += 1u) {
+        let aside = vec2(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
+        // Pixels beyond the drawn part are old.
+        sum += textureSampleLevel(picture, picture_sampler, min(place + aside * reach, window.share.xy), 0.0);
+    }
+    return 0.25 * sum;
 }
 
 // Panels over the view.

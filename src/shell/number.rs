@@ -226,7 +226,8 @@ impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = (5.0 - self.0.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0);
         let power = 10.0_f64.powf(digits);
-        write!(f, "{}", (self.0 * power).round() / power)
+        // Without the sign of a negative zero.
+        write!(f, "{}", (self.0 * power).round() / power + 0.0)
     }
 }
 

@@ -326,7 +326,8 @@ impl RunOptions {
             session.simulation.tune_default_uplift(&range);
         }
         if !self.quiet {
-            let ineffective: Vec<_> = assignments.iter().filter_map(|(path, _)| session.ineffective(path)).collect();
+            let ineffective: Vec<_> =
+                assignments.iter().filter_map(|(path, _)| session.warn_of_no_effect(path)).collect();
             session.warnings.extend(ineffective);
         }
         Ok(())

@@ -182,7 +182,7 @@ impl ValidatedPlan {
             }
             let knob = params::get(&groups, path).ok()?.knob;
             let is_varied = knob.conditions().any(|(name, _)| self.plan.vary.contains_key(&format!("{group}.{name}")));
-            self.outline.ineffective(path).filter(|_| !is_varied)
+            self.outline.warn_of_no_effect(path).filter(|_| !is_varied)
         };
         self.plan.vary.keys().chain(self.plan.set.keys()).filter_map(warning).collect()
     }

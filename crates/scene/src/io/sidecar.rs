@@ -27,8 +27,10 @@ pub(super) struct Sidecar {
     /// Unit of `min` and `max`, which replace `min_m` and `max_m` in maps that are not in metres; empty if they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
+    /// Value for 0 in an integer format, in `unit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f32>,
+    /// Value for the maximum of an integer format, in `unit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f32>,
     /// Columns and rows, from the upper left, of the actual map inside a padded one.

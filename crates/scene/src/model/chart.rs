@@ -140,6 +140,8 @@ pub fn ticks(logarithmic: bool, [low, high]: [f64; 2], most: usize) -> Vec<f64> 
 
 /// Formats a number with four significant digits.
 pub fn format_number(number: f64) -> String {
+    // Without the sign of a negative zero.
+    let number = number + 0.0;
     let size = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
     match size {
         -4..=5 => {

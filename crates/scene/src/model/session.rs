@@ -395,8 +395,8 @@ impl Session {
         self.groups().into_iter().flat_map(params::collect_parameters).any(|parameter| parameter.path == path)
     }
 
-    /// Returns a sentence about the value of another parameter that makes a parameter ineffective, or `None` if it has an effect.
-    pub fn ineffective(&self, path: &str) -> Option<String> {
+    /// Returns a warning that a parameter has no effect because of the value of another one, or `None` if it has an effect.
+    pub fn warn_of_no_effect(&self, path: &str) -> Option<String> {
         let group = path.split('.').next().unwrap_or_default();
         let fields = self.groups().into_iter().find(|(key, _)| *key == group).map(params::collect_parameters)?;
         let parameter = fields.iter().find(|parameter| parameter.path == path)?;

@@ -407,7 +407,6 @@ fn brushed_relief_is_smooth_at_the_scale_of_cells() {
             for tool in [Tool::Terrace, Tool::Noise] {
                 let change = scribbled(&oblique_slope(side, gradient, hills), tool);
                 let bends = cell_curvature(&change);
-                println!("{tool:?} at {side}², slope {gradient} with hills of {hills} m: {bends}");
                 assert!(bends < 0.6, "{tool:?} at {side}², slope {gradient} with hills of {hills} m: {bends}");
             }
         }

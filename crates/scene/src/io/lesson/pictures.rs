@@ -42,6 +42,9 @@ pub fn pictures(text: &str) -> Vec<PictureLink> {
             Event::Text(words) | Event::Code(words) if depth > 0 => {
                 links.last_mut().into_iter().for_each(|link| link.alt.push_str(&words));
             }
+            Event::SoftBreak | Event::HardBreak if depth > 0 => {
+                links.last_mut().into_iter().for_each(|link| link.alt.push(' '));
+            }
             _ => {}
         }
     }
@@ -54,8 +57,9 @@ pub fn pictures(text: &str) -> Vec<PictureLink> {
 /// There is no such file, it is not an image, or it exceeds the memory budget.
 pub fn read_picture(lesson: &Path, file: &str) -> Result<([usize; 2], Vec<u8>), Error> {
     let path = lesson.with_file_name(file);
-    let bad =
-        |error: ImageError| Error::input(&path, format!("not a complete image ({error})"), "use a PNG or JPEG file");
+    let bad = |error: ImageError| {
+        Error::input(&path, format!("not a complete image ({error})"), "use a PNG, JPEG or WebP file")
+    };
     let reader = || {
         let reader = ImageReader::new(input::open(&path)?).with_guessed_format();
         reader.map_err(|error| Error::unreadable(&path, &error))
@@ -86,13 +90,14 @@ mod tests {
 
     #[test]
     fn pictures_have_their_place_text_and_file() {
-        let text = "Look:\n\n![A *small* `fan`](fan.png)\n\nand ![](<two words.jpg>) [no picture](a.png) `![b](c.png)`";
+        let text =
+            "Look:\n\n![A *small*\n`fan`](fan.png)\n\nand ![](<two words.jpg>) [no picture](a.png) `![b](c.png)`";
         let found = pictures(text);
         let parts: Vec<_> =
             found.iter().map(|link| (&text[link.range.clone()], link.alt.as_str(), link.file.as_str())).collect();
         assert_eq!(
             parts,
-            [("![A *small* `fan`](fan.png)", "A small fan", "fan.png"), ("![](<two words.jpg>)", "", "two words.jpg")]
+            [("![A *small*\n`fan`](fan.png)", "A small fan", "fan.png"), ("![](<two words.jpg>)", "", "two words.jpg")]
         );
         let nested = pictures("![a ![b](b.png)](a.png)");
         assert_eq!(nested.len(), 1);
