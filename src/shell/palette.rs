@@ -10,7 +10,7 @@ use bevy_egui::egui::{self, Align2, Key, RichText};
 use egui_phosphor::regular as icon;
 use nucleo_matcher::{
     Config, Matcher, Utf32Str,
-    pattern::{CaseMatching, Normalization, Pattern},
+    pattern::{AtomKind, CaseMatching, Normalization, Pattern},
 };
 
 use super::{
@@ -169,20 +169,32 @@ fn parameters(state: &PaletteParams<'_>) -> Vec<SearchResult> {
         .collect()
 }
 
+/// Returns the pattern of letters of a word.
+fn parse_word(word: &str) -> Pattern {
+    Pattern::new(word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy)
+}
+
 /// Returns the results for a search text, best match first; of equally good ones, those that replace the terrain last.
 fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Vec<SearchResult> {
-    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();
     let typed = typed.to_lowercase();
     let words: Vec<&str> = typed.split_whitespace().collect();
+    let patterns: Vec<Pattern> = words.iter().map(|word| parse_word(word)).collect();
     // Without a search text, only commands are listed.
     let parameters = if words.is_empty() { Vec::new() } else { panels(state).chain(parameters(state)).collect() };
     let mut found: Vec<_> = rows(context, &state.table)
         .chain(parameters)
         .filter_map(|mut row| {
             row.quality = row.match_quality(&words);
-            let mut score = |text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);
+            // The letters of a typed word must be in one word, or any text would be found.
+            let mut score = |text: &str| -> Option<u32> {
+                let best = |pattern: &Pattern| {
+                    let words = text.split_whitespace();
+                    words.filter_map(|word| pattern.score(Utf32Str::new(word, &mut letters), &mut matcher)).max()
+                };
+                patterns.iter().map(best).sum()
+            };
             // Titles rank above alternative names, and these above tooltips, which must contain all words.
             let titled = score(&format!("{} {}", row.place, row.title));
             let named = score(&format!("{} {} {}", row.place, row.title, row.other_names));
