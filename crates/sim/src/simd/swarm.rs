@@ -37,6 +37,8 @@ const ACCOUNT_INTERVAL: usize = 16;
 
 /// Kind of particles: how eight of them move, and what they do to the ground.
 ///
+/// The unsafe methods read and change the ground near a particle, which all threads share.
+///
 /// `step` and `put` must be `#[inline(always)]`, so that they are compiled for the vector unit.
 pub trait Swarm: Sync {
     /// Particle outside the lanes.
@@ -49,17 +51,26 @@ pub trait Swarm: Sync {
     /// Returns the position of a particle: column and row, in cells.
     fn place(particle: &Self::Particle) -> [f32; 2];
 
-    /// Creates empty lanes at the position of a particle, which no other thread may access now.
-    fn bundle(&self, like: &Self::Particle) -> Self::Bundle;
+    /// Creates empty lanes at the position of a particle.
+    ///
+    /// # Safety
+    /// No other thread changes the ground at most two cells from the particle during the call.
+    unsafe fn bundle(&self, like: &Self::Particle) -> Self::Bundle;
 
     /// Puts a particle into a lane.
-    fn put(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
+    ///
+    /// # Safety
+    /// No other thread changes the ground at most two cells from the particle during the call.
+    unsafe fn put(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
 
     /// Moves the running particles. Returns the lanes of those that have just ended or left the block.
     ///
     /// A particle that would land beyond the reach of the block stays as it was, and is returned too. It reads and changes the
     /// ground at most two cells from where it was or lands.
-    fn step(&self, bundle: &mut Self::Bundle, block: &ParticleBlock) -> LaneMask;
+    ///
+    /// # Safety
+    /// No other thread accesses the ground of the block and the two rows beyond its reach during the call.
+    unsafe fn step(&self, bundle: &mut Self::Bundle, block: &ParticleBlock) -> LaneMask;
 
     /// Takes out a particle returned by [`Self::step`]; `None` if it has ended, which adds its effect.
     fn take(&self, bundle: &mut Self::Bundle, lane: usize, outcome: &mut Self::Outcome) -> Option<Self::Particle>;
@@ -195,7 +206,10 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
 
     /// Runs the particles until all have ended, or until a deadline, but at least as many blocks as there are threads, or all that
     /// wait. Returns `true` if all have ended, which completes the outcome. The result does not depend on interruptions.
-    pub fn run_until<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
+    ///
+    /// # Safety
+    /// Nothing else accesses the ground of the swarm during the call.
+    pub unsafe fn run_until<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
     where
         S: Swarm<Particle = P, Outcome = O>,
     {
@@ -306,7 +320,7 @@ fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
     });
 }
 
-/// Pass over the particles of a block.
+/// Pass over the particles of a block. While it runs, no other thread accesses the ground in reach of the block.
 struct RunBlock<'a, S: Swarm> {
     swarm: &'a S,
     block: &'a ParticleBlock,
@@ -331,20 +345,25 @@ impl<S: Swarm> Pass for RunBlock<'_, S> {
         let Self { swarm, block, particles, mut last } = self;
         let mut ran = BlockResult { gone: Vec::new(), left: Vec::new(), outcome: S::Outcome::default() };
         let Some(first) = particles.first() else { return ran };
-        let (mut bundle, mut next) = (swarm.bundle(first), particles.iter());
+        // SAFETY: blocks that run at the same time are never adjacent, and nothing else accesses the ground, as promised by the caller of
+        // `SwarmRun::run_until`.
+        let (mut bundle, mut next) = (unsafe { swarm.bundle(first) }, particles.iter());
         let mut runs = [false; LANES];
         for (lane, particle) in next.by_ref().take(LANES).enumerate() {
-            swarm.put(&mut bundle, lane, particle);
+            // SAFETY: as above.
+            unsafe { swarm.put(&mut bundle, lane, particle) };
             runs[lane] = true;
         }
         while runs != [false; LANES] && last > 0 {
             for _ in 0..ACCOUNT_INTERVAL.min(last) {
-                let stopped = swarm.step(&mut bundle, block);
+                // SAFETY: as above.
+                let stopped = unsafe { swarm.step(&mut bundle, block) };
                 if stopped.any() {
                     for lane in (0..LANES).filter(|&lane| stopped.0[lane] != 0) {
                         ran.gone.extend(swarm.take(&mut bundle, lane, &mut ran.outcome));
                         match next.next() {
-                            Some(particle) => swarm.put(&mut bundle, lane, particle),
+                            // SAFETY: as above.
+                            Some(particle) => unsafe { swarm.put(&mut bundle, lane, particle) },
                             None => runs[lane] = false,
                         }
                     }

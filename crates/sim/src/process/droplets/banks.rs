@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::ground::{DropletGround, RimmedHeights};
 use crate::{
     core::{
-        border::STEPS,
+        border::AROUND,
         tiles::{CellSet, SIDE, Tiling},
     },
     simd::{
@@ -42,10 +42,6 @@ const BAND: usize = 4;
 
 /// Prefetch distance, in tiles.
 const AHEAD: usize = 2;
-
-/// Offsets of the eight neighbours, row by row.
-pub(super) const AROUND: [[isize; 2]; 8] =
-    [STEPS[5], STEPS[6], STEPS[7], STEPS[4], STEPS[0], STEPS[3], STEPS[2], STEPS[1]];
 
 /// Steepest stable slopes where droplets erode, as tangents.
 #[derive(Clone, Copy, Debug)]

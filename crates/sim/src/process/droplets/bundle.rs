@@ -13,14 +13,17 @@ use crate::{
     },
 };
 
-/// A law of motion for droplets on copies of tiles. `act` must be `#[inline(always)]`.
+/// A law of motion for droplets on copies of tiles. It borrows what it changes exclusively. `act` must be `#[inline(always)]`.
 pub(super) trait Law: Sync {
     /// Returns the ground.
     fn ground(&self) -> &DropletGround<'_>;
     /// Returns the number of steps after which a running droplet counts as circling, if that is possible.
     fn most_steps(&self) -> Option<u32>;
     /// Moves eight droplets by one step and changes the ground. Returns the sediment that each gained, in metres times cells.
-    fn act(&self, bundle: &mut Bundle) -> Lanes;
+    ///
+    /// # Safety
+    /// As for [`Swarm::step`].
+    unsafe fn act(&self, bundle: &mut Bundle) -> Lanes;
 }
 
 /// Returns a swarm of droplets at their start on a ground, some of them watched if there are `tracks`.
@@ -33,18 +36,22 @@ pub(super) fn begin(
         let numbers = tracks.numbers(droplets.len());
         droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
     }
-    droplets.iter().for_each(|droplet| ground.prepare(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
+    for droplet in &droplets {
+        ground.prepare_tiles([ground.tile_and_cell(droplet.x as i32, droplet.y as i32).0 as u32; LANES]);
+    }
     SwarmRun::new(droplets)
 }
 
 /// Runs droplets of a law for a while, see [`SwarmRun::run_until`]. Returns `true` if all have ended.
 pub(super) fn advance(
-    law: &impl Law,
+    law: &mut impl Law,
     swarm: &mut SwarmRun<Droplet, Outcome>,
     tracks: Option<&TrackRecorder>,
     until: Option<Instant>,
 ) -> bool {
-    swarm.run_until(&Wave { law, tracks }, law.ground().tiling(), until)
+    let law = &*law;
+    // SAFETY: the law, which is borrowed exclusively, has borrowed the ground exclusively.
+    unsafe { swarm.run_until(&Wave { law, tracks }, law.ground().tiling(), until) }
 }
 
 /// The droplets of a wave.
@@ -62,19 +69,20 @@ impl<L: Law> Swarm for Wave<'_, L> {
         [droplet.x, droplet.y]
     }
 
-    fn bundle(&self, like: &Droplet) -> Bundle {
+    unsafe fn bundle(&self, like: &Droplet) -> Bundle {
         Bundle::new(like)
     }
 
     #[inline(always)]
-    fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
+    unsafe fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
         bundle.put(lane, droplet);
     }
 
     #[inline(always)]
-    fn step(&self, bundle: &mut Bundle, block: &ParticleBlock) -> LaneMask {
+    unsafe fn step(&self, bundle: &mut Bundle, block: &ParticleBlock) -> LaneMask {
         let ran = bundle.runs;
-        let given = self.law.act(bundle);
+        // SAFETY: as promised by the caller.
+        let given = unsafe { self.law.act(bundle) };
         bundle.mass = bundle.mass + given;
         // A NaN must not get lost here.
         bundle.given = bundle.given + given;

@@ -54,7 +54,7 @@ pub(super) struct CorrectedLaw<'a> {
 
 impl<'a> CorrectedLaw<'a> {
     /// Returns the law from its constants without and with the mask.
-    pub(super) fn new(ground: &'a DropletGround<'a>, [law, under]: [Constants; 2], mask: Option<&'a Mask>) -> Self {
+    pub(super) fn new(ground: &'a mut DropletGround<'_>, [law, under]: [Constants; 2], mask: Option<&'a Mask>) -> Self {
         let settles_alike = law.lifting == law.settling && under.lifting == under.settling;
         Self { ground, law, masked_law: under, mask, settles_alike }
     }
@@ -70,8 +70,9 @@ impl Law for CorrectedLaw<'_> {
     }
 
     #[inline(always)]
-    fn act(&self, bundle: &mut Bundle) -> Lanes {
-        let (from, amount, steep) = self.advance(bundle);
+    unsafe fn act(&self, bundle: &mut Bundle) -> Lanes {
+        // SAFETY: as promised by the caller.
+        let (from, amount, steep) = unsafe { self.advance(bundle) };
         let mut parts = [Lanes::default(); LANES];
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
@@ -128,8 +129,11 @@ impl CorrectedLaw<'_> {
 
     /// Moves eight droplets by one step. Returns their previous positions, the erosion there in metres times cells (negative for
     /// deposition), and a mask of those that erode on a steep slope.
+    ///
+    /// # Safety
+    /// As for [`Law::act`].
     #[inline(always)]
-    fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes, LaneMask) {
+    unsafe fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes, LaneMask) {
         let (law, ground) = (&self.law, self.ground);
         let CorrectedConstants { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
@@ -164,9 +168,11 @@ impl CorrectedLaw<'_> {
         let left = bundle.apply_border((ground.width as f32, ground.height as f32), self.ground.edge);
         // A droplet that has left samples its old position.
         (bundle.x, bundle.y) = (left.select(from[0], bundle.x), left.select(from[1], bundle.y));
-        ground.prepare(bundle.x, bundle.y);
         // SAFETY: as above.
-        let [ahead, _, _] = unsafe { ground.sample(bundle.x, bundle.y) };
+        let [ahead, _, _] = unsafe {
+            ground.prepare(bundle.x, bundle.y);
+            ground.sample(bundle.x, bundle.y)
+        };
         ground.prefetch(bundle.x + bundle.vx * (time * all(law.cells)), bundle.y + bundle.vy * (time * all(law.cells)));
         let fall = here - ahead;
         let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();

@@ -50,7 +50,7 @@ pub(super) struct Discharge {
 impl Clone for Discharge {
     /// Includes the tracks, so a tick that is copied between two waves continues like the original.
     fn clone(&self) -> Self {
-        // SAFETY: only waves write tracks, and a process is not copied while it runs one.
+        // SAFETY: a wave borrows the maps mutably while it writes tracks.
         Self { maps: self.maps.clone(), tracks: unsafe { self.tracks.copied() } }
     }
 }
@@ -284,7 +284,7 @@ impl Discharge {
         water.zip(along).zip(down).enumerate().for_each(|(band, ((water, along), down))| {
             for &tile in tiling.in_band(in_order, band) {
                 let [columns, rows] = tiling.cells(tile);
-                // SAFETY: the tile is filled, and no thread writes it now.
+                // SAFETY: the tile is filled, and the mutably borrowed maps have exclusive access to it.
                 let tile = unsafe { &*tracks.pointer().add(tile) };
                 for (line, cells) in tile.0.chunks_exact(SIDE).enumerate().take(rows.len()) {
                     let places = line * width + columns.start..line * width + columns.end;

@@ -130,9 +130,12 @@ impl<'a> DropletGround<'a> {
     }
 
     /// Prepares the tiles that droplets at these positions read and change: their own and those around.
+    ///
+    /// # Safety
+    /// The positions are on the map.
     #[inline(always)]
-    pub(super) fn prepare(&self, x: Lanes, y: Lanes) {
-        // SAFETY: coordinates on the map are small.
+    pub(super) unsafe fn prepare(&self, x: Lanes, y: Lanes) {
+        // SAFETY: coordinates on the map are small, and the caller promises that these are.
         let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
         self.prepare_tiles(self.places(columns, rows).tiles);
     }

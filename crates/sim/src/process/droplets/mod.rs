@@ -6,7 +6,7 @@
 //! The result does not depend on the number of threads (see [`crate::simd::swarm`]).
 
 mod banks;
-pub mod bundle;
+mod bundle;
 mod constants;
 mod copies;
 mod corrected;
@@ -17,7 +17,7 @@ mod ground;
 mod params;
 mod peak;
 pub mod published;
-pub mod published_wave;
+mod published_wave;
 mod rain;
 #[cfg(test)]
 mod rivers;
@@ -28,9 +28,9 @@ mod settling;
 mod streams;
 #[cfg(test)]
 mod tests;
-pub mod tracks;
+mod tracks;
 
-pub use std::borrow::Cow;
+use std::borrow::Cow;
 
 pub use self::params::{DropletLaw, Factors, Params};
 use self::{
@@ -208,7 +208,7 @@ impl Process for Droplets {
             Some(wave) => wave,
             None => self.begin_wave(context),
         };
-        if !wave.advance(context.terrain, &self.discharge, context.deadline) {
+        if !wave.advance(context.terrain, &mut self.discharge, context.deadline) {
             self.running_wave = Some(wave);
             return StepProgress::Paused;
         }
@@ -348,9 +348,9 @@ impl Droplets {
                 }
             }
             // The ground is one solid: erosion takes sand first, deposition adds bedrock.
-            Runners::Published { tiles, swarm, .. } => {
+            Runners::Published { mut tiles, swarm, .. } => {
                 let outcome = swarm.into_outcome();
-                let (net, visited) = published_wave::write_back(context.terrain, &tiles);
+                let (net, visited) = published_wave::write_back(context.terrain, &mut tiles);
                 self.peak.follow(context.terrain, tiling, &visited);
                 self.published = tiles;
                 self.setup.counts.substeps += outcome.steps;

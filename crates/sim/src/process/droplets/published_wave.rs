@@ -101,7 +101,7 @@ pub fn advance<S>(
     highest: f32,
     law: &S,
     swarm: &mut SwarmRun<PublishedDroplet, PublishedOutcome>,
-    tiles: &TileCache<DriveTile>,
+    tiles: &mut TileCache<DriveTile>,
     tracks: Option<&TrackRecorder>,
     until: Option<Instant>,
 ) -> bool
@@ -109,12 +109,14 @@ where
     S: DropletStep<Lanes> + Send,
 {
     let tiling = tiles.tiling();
-    swarm.run_until(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until)
+    // SAFETY: the tiles are borrowed exclusively.
+    unsafe { swarm.run_until(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until) }
 }
 
 /// Writes the heights of tiles back to the terrain: erosion takes sand first, deposition adds bedrock. Returns the net loss of rock
 /// and sand, in metres times cells, and the visited tiles, in order.
-pub fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>) -> (f64, Vec<usize>) {
+pub fn write_back(terrain: &mut Terrain, tiles: &mut TileCache<DriveTile>) -> (f64, Vec<usize>) {
+    let tiles = &*tiles;
     let (tiling, width, visited) = (tiles.tiling(), terrain.width(), tiles.filled());
     let layers = [&mut terrain.bedrock, &mut terrain.sand];
     let [bedrock, sand] = layers.map(|layer| layer.modify_tiles(&visited).par_chunks_mut(SIDE * width));
@@ -122,7 +124,7 @@ pub fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>) -> (f64, 
         let mut taken = 0.0;
         for &tile in tiling.in_band(&visited, band) {
             let [columns, rows] = tiling.cells(tile);
-            // SAFETY: the tile is filled, and no thread changes it now.
+            // SAFETY: the tile is filled, and the tiles are borrowed exclusively.
             let tile = unsafe { &*tiles.pointer().add(tile) };
             for (line, cells) in tile.0.chunks_exact(SIDE).enumerate().take(rows.len()) {
                 let places = line * width + columns.start..line * width + columns.end;
@@ -227,7 +229,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
         [droplet.x, droplet.y]
     }
 
-    fn bundle(&self, (like, _): &PublishedDroplet) -> PublishedBundle {
+    unsafe fn bundle(&self, (like, _): &PublishedDroplet) -> PublishedBundle {
         let zero = Lanes::default();
         let droplets = DropletState::at(Lanes([like.x; LANES]), Lanes([like.y; LANES]), zero);
         PublishedBundle {
@@ -243,7 +245,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
     }
 
     #[inline(always)]
-    fn put(&self, bundle: &mut PublishedBundle, lane: usize, (droplet, watched): &PublishedDroplet) {
+    unsafe fn put(&self, bundle: &mut PublishedBundle, lane: usize, (droplet, watched): &PublishedDroplet) {
         let droplets = &mut bundle.droplets;
         droplets.x.0[lane] = droplet.x;
         droplets.y.0[lane] = droplet.y;
@@ -254,14 +256,15 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
         bundle.runs.0[lane] = u32::MAX;
         bundle.watched[lane] = *watched;
         bundle.cells[lane] = self.cells_of(&bundle.droplets, &ParticleBlock::ALL)[lane];
-        let met = self.read([bundle.cells[lane]; LANES]);
+        // SAFETY: as promised by the caller.
+        let met = unsafe { self.read([bundle.cells[lane]; LANES]) };
         for part in 0..3 {
             bundle.met[part].0[lane] = met[part].0[lane];
         }
     }
 
     #[inline(always)]
-    fn step(&self, bundle: &mut PublishedBundle, block: &ParticleBlock) -> LaneMask {
+    unsafe fn step(&self, bundle: &mut PublishedBundle, block: &ParticleBlock) -> LaneMask {
         let started = bundle.runs;
         let mut runs = started;
         let mut notes = [PublishedNote::default(); ROUNDS];
@@ -276,7 +279,8 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
             droplets.x = runs.select(droplets.x, before.x);
             droplets.y = runs.select(droplets.y, before.y);
             let new = self.cells_of(&droplets, block);
-            let reached = self.read(new);
+            // SAFETY: as promised by the caller.
+            let reached = unsafe { self.read(new) };
             let taken = self.law.exchange(&mut droplets, left[HEIGHT], reached[HEIGHT]);
             note.taken = self.account_for(bundle, runs, &before, &mut droplets, taken);
             note.cells = if S::AT_ARRIVAL { new } else { old };
@@ -296,7 +300,8 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
                 *height = if changed > self.highest { self.highest } else { changed };
             }
         }
-        bundle.met = self.read(old);
+        // SAFETY: as promised by the caller.
+        bundle.met = unsafe { self.read(old) };
         (bundle.droplets, bundle.cells) = (droplets, old);
         if self.tracks.is_some() {
             self.watch(bundle);
@@ -407,8 +412,11 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
     }
 
     /// Reads the drives and heights of these cells.
+    ///
+    /// # Safety
+    /// No other thread changes these cells during the call.
     #[inline(always)]
-    fn read(&self, cells: [i32; LANES]) -> [Lanes; 3] {
+    unsafe fn read(&self, cells: [i32; LANES]) -> [Lanes; 3] {
         let mut ready = true;
         for lane in 0..LANES {
             ready &= self.tiles.is_filled(cells[lane] as usize / CELLS);
@@ -418,7 +426,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
         }
         let mut parts = [Lanes::default(); 3];
         for lane in 0..LANES {
-            // SAFETY: the tiles are filled, and no block that runs concurrently comes near.
+            // SAFETY: the tiles are filled, and no other thread changes these cells, as promised by the caller.
             let cell = unsafe { &*self.cells().add(cells[lane] as usize) };
             for part in 0..3 {
                 parts[part].0[lane] = cell[part];

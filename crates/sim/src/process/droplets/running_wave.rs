@@ -56,7 +56,7 @@ impl Clone for Runners {
                 Self::OnCopies { laws, mask, copies, swarm: swarm.clone() }
             }
             Self::Published { law, tiles, swarm } => {
-                // SAFETY: only waves write tiles, and a process is not copied while it runs one.
+                // SAFETY: a wave borrows the tiles mutably while it writes them.
                 Self::Published { law: *law, tiles: unsafe { tiles.copied() }, swarm: swarm.clone() }
             }
         }
@@ -143,17 +143,18 @@ impl RunningWave {
     }
 
     /// Runs the wave for a while, see [`SwarmRun::run_until`]. Returns `true` if all droplets have ended.
-    pub(super) fn advance(&mut self, terrain: &Terrain, discharge: &Discharge, until: Option<Instant>) -> bool {
+    pub(super) fn advance(&mut self, terrain: &Terrain, discharge: &mut Discharge, until: Option<Instant>) -> bool {
         let (highest, tracks) = (self.highest, self.tracks.as_ref());
         match &mut self.runners {
             Runners::OnCopies { laws, mask, copies, swarm } => {
-                let (ground, mask) = (DropletGround::new(terrain, copies, highest, self.params.mode), mask.as_ref());
+                let mut ground = DropletGround::new(terrain, copies, highest, self.params.mode);
+                let mask = mask.as_ref();
                 match **laws {
                     WaveLaws::Streams(laws) => {
-                        bundle::advance(&Streams::new(&ground, discharge, laws, mask), swarm, tracks, until)
+                        bundle::advance(&mut Streams::new(&mut ground, discharge, laws, mask), swarm, tracks, until)
                     }
                     WaveLaws::Corrected(laws) => {
-                        bundle::advance(&CorrectedLaw::new(&ground, laws, mask), swarm, tracks, until)
+                        bundle::advance(&mut CorrectedLaw::new(&mut ground, laws, mask), swarm, tracks, until)
                     }
                 }
             }

@@ -3,12 +3,17 @@
 
 use super::{
     Params,
-    banks::{AROUND, LEAST_ROOM, MOST_ROUNDS, SHARE, TOLERANCE},
+    banks::{LEAST_ROOM, MOST_ROUNDS, SHARE, TOLERANCE},
     rain::CELLS_PER_DROPLET,
     streams::{StreamLaw, update_rate},
 };
 use crate::{
-    core::{border::Border, grid::Grid, rng::RandomStream, terrain::Terrain},
+    core::{
+        border::{AROUND, Border},
+        grid::Grid,
+        rng::RandomStream,
+        terrain::Terrain,
+    },
     simd::around::DISTANCES_F32,
 };
 

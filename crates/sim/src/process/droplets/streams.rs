@@ -172,8 +172,8 @@ pub(super) struct Streams<'a> {
 impl<'a> Streams<'a> {
     /// Returns the law from its constants without and with the mask.
     pub(super) fn new(
-        ground: &'a DropletGround<'a>,
-        discharge: &'a Discharge,
+        ground: &'a mut DropletGround<'_>,
+        discharge: &'a mut Discharge,
         [law, under]: [StreamLaw; 2],
         mask: Option<&'a Mask>,
     ) -> Self {
@@ -191,8 +191,9 @@ impl Law for Streams<'_> {
     }
 
     #[inline(always)]
-    fn act(&self, bundle: &mut Bundle) -> Lanes {
-        let StreamStep { places, amount, least, most, undercuts } = self.advance(bundle);
+    unsafe fn act(&self, bundle: &mut Bundle) -> Lanes {
+        // SAFETY: as promised by the caller.
+        let StreamStep { places, amount, least, most, undercuts } = unsafe { self.advance(bundle) };
         let mut given = Lanes::default();
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
@@ -249,8 +250,11 @@ impl Streams<'_> {
     }
 
     /// Moves eight droplets by one step.
+    ///
+    /// # Safety
+    /// As for [`Law::act`].
     #[inline(always)]
-    fn advance(&self, bundle: &mut Bundle) -> StreamStep {
+    unsafe fn advance(&self, bundle: &mut Bundle) -> StreamStep {
         let (law, ground) = (&self.law, self.ground);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));

@@ -131,15 +131,15 @@ where
 {
     let mut tiles = TileCache::default();
     let mut swarm = published_wave::begin(terrain, droplets, &mut tiles, None);
-    while !published_wave::advance(terrain, highest, law, &mut swarm, &tiles, None, None) {}
-    published_wave::write_back(terrain, &tiles);
+    while !published_wave::advance(terrain, highest, law, &mut swarm, &mut tiles, None, None) {}
+    published_wave::write_back(terrain, &mut tiles);
     swarm.into_outcome()
 }
 
 /// Runs droplets of a corrected law to their end and returns their totals.
-fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
+fn run_all(mut law: impl Law, droplets: Vec<Droplet>) -> Outcome {
     let mut swarm = bundle::begin(law.ground(), droplets, None);
-    while !bundle::advance(law, &mut swarm, None, None) {}
+    while !bundle::advance(&mut law, &mut swarm, None, None) {}
     swarm.into_outcome()
 }
 
@@ -295,10 +295,10 @@ fn erode_sequentially(mut terrain: Terrain, params: &Params, seed: u64) -> (f64,
             let droplet = vec![Droplet::at(side * stream.uniform(), side * stream.uniform(), 1.0)];
             let outcome = if params.law == DropletLaw::Streams {
                 let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain, land));
-                run_all(&Streams::new(&ground, &droplets.discharge, laws, None), droplet)
+                run_all(Streams::new(&mut ground, &mut droplets.discharge, laws, None), droplet)
             } else {
                 let laws = [(); 2].map(|()| Constants::new(params, &terrain));
-                run_all(&CorrectedLaw::new(&ground, laws, None), droplet)
+                run_all(CorrectedLaw::new(&mut ground, laws, None), droplet)
             };
             eroded += outcome.eroded * terrain.cell_area();
             settling::settle(&mut ground, &outcome.ended, highest);
@@ -503,9 +503,9 @@ fn ended_droplet_is_unaffected_by_bundle_companions() {
         let mut copies = Copies::default();
         copies.begin(&terrain);
         let params = Params { law: DropletLaw::MassTransfer, ..Params::default() };
-        let ground = DropletGround::new(&terrain, &mut copies, f32::INFINITY, params.mode);
+        let mut ground = DropletGround::new(&terrain, &mut copies, f32::INFINITY, params.mode);
         let laws = [(); 2].map(|()| Constants::new(&params, &terrain));
-        let ended = run_all(&CorrectedLaw::new(&ground, laws, None), droplets).ended;
+        let ended = run_all(CorrectedLaw::new(&mut ground, laws, None), droplets).ended;
         let caught: Vec<_> =
             ended.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
         assert_eq!(caught.len(), 1);
