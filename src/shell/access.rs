@@ -364,8 +364,10 @@ pub(crate) fn follow_focus(ui: &egui::Ui) {
         known
     });
     let Some(response) = focused.filter(|_| known != focused).and_then(|id| context.read_response(id)) else { return };
-    // Visible widgets are not scrolled.
-    let within = ui.min_rect().contains(response.rect.center()) && !ui.clip_rect().contains_rect(response.rect);
+    // Visible widgets are not scrolled, nor are those below the scroll area, which the end of its contents may overlap.
+    let is_hidden =
+        !ui.clip_rect().contains_rect(response.rect) && !response.interact_rect.contains_rect(response.rect);
+    let within = ui.min_rect().contains(response.rect.center()) && is_hidden;
     if response.layer_id == ui.layer_id() && within {
         ui.scroll_to_rect(response.rect, None);
     }

@@ -26,10 +26,12 @@ pub const EVERYWHERE: &[Workspace] = &[Workspace::Sculpt, Workspace::Learn];
 /// A system that draws into a [`Ui`] and returns commands.
 pub type UiSystem = SystemId<InMut<'static, Ui>, Vec<AppCommand>>;
 
-/// All panels of the sidebar, from top to bottom.
+/// All panels beside the view, from top to bottom.
 #[derive(Resource, Default)]
 pub struct Sidebar {
     panels: Vec<(SidebarPanel, UiSystem)>,
+    /// Panels of the column left of the view.
+    left: Vec<(SidebarPanel, UiSystem)>,
     /// Keys of the panels whose content was drawn in the last frame.
     pub(crate) drawn: Vec<&'static str>,
 }
@@ -37,12 +39,12 @@ pub struct Sidebar {
 impl Sidebar {
     /// Returns the panels, from top to bottom.
     pub fn panels(&self) -> impl Iterator<Item = &SidebarPanel> {
-        self.panels.iter().map(|(panel, _)| panel)
+        self.left.iter().chain(&self.panels).map(|(panel, _)| panel)
     }
 
-    /// Returns the panels with the systems that draw them.
-    pub(crate) fn systems(&self) -> Vec<(SidebarPanel, UiSystem)> {
-        self.panels.clone()
+    /// Returns the panels of the column left of the view and those of the sidebar, with the systems that draw them.
+    pub(crate) fn systems(&self) -> [Vec<(SidebarPanel, UiSystem)>; 2] {
+        [self.left.clone(), self.panels.clone()]
     }
 
     /// Returns `true` if the content of a panel is visible.
@@ -75,6 +77,14 @@ pub trait AddPanel {
         draw: impl IntoSystem<InMut<'static, Ui>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self;
 
+    /// Adds a panel to the column left of the view, so that it is visible together with the sidebar. In a narrow window, it is the first
+    /// of the sidebar.
+    fn add_left_panel<M>(
+        &mut self,
+        panel: SidebarPanel,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<AppCommand>, M> + 'static,
+    ) -> &mut Self;
+
     /// Adds a layer over the view, above the existing ones. Its system draws into a [`Ui`] of the size of the view.
     fn add_view_layer<M>(
         &mut self,
@@ -91,6 +101,16 @@ impl AddPanel for App {
     ) -> &mut Self {
         let system = self.register_system(draw);
         self.world_mut().get_resource_or_init::<Sidebar>().panels.push((panel, system));
+        self
+    }
+
+    fn add_left_panel<M>(
+        &mut self,
+        panel: SidebarPanel,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<AppCommand>, M> + 'static,
+    ) -> &mut Self {
+        let system = self.register_system(draw);
+        self.world_mut().get_resource_or_init::<Sidebar>().left.push((panel, system));
         self
     }
 

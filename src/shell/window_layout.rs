@@ -1,5 +1,7 @@
 //! Layout of bars and sidebar around the view.
 
+use std::path::PathBuf;
+
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 
@@ -15,19 +17,30 @@ use super::{
 };
 use crate::world::{AppCommand, History, LessonState, Simulations, Workspace};
 
-fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<AppCommand> {
-    let mut asked = Vec::new();
+/// Panels of a column, with the systems that draw them.
+type Panels = Vec<(SidebarPanel, UiSystem)>;
+
+/// Returns the visible panels of the column left of the view, and those of the sidebar. Each workspace and each lesson remembers its
+/// collapsed panels under the name that is returned too.
+fn visible_panels(world: &World) -> ([Panels; 2], (Workspace, Option<PathBuf>)) {
     let workspace = *world.resource::<State<Workspace>>().get();
-    // Each workspace and each lesson remembers its collapsed panels.
     let attempt = world.resource::<LessonState>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
     let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
-    let is_seen =
-        |panel: &SidebarPanel| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none());
-    let panels: Vec<(SidebarPanel, UiSystem)> = world.resource::<Sidebar>().systems();
+    let mut columns = world.resource::<Sidebar>().systems();
+    for panels in &mut columns {
+        panels.retain(|(panel, _)| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none()));
+    }
+    (columns, (workspace, lesson))
+}
+
+/// Draws the panels of a column.
+fn column_ui(ui: &mut Ui, world: &mut World, panels: Panels, place: &(Workspace, Option<PathBuf>)) -> Vec<AppCommand> {
+    let mut asked = Vec::new();
+    let (workspace, lesson) = place;
     let mut drawn = Vec::new();
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
-        for (panel, system) in panels.into_iter().filter(|(panel, _)| is_seen(panel)) {
+        for (panel, system) in panels {
             let mut content_ui = |ui: &mut Ui| {
                 drawn.push(panel.key);
                 asked.extend(draw_with(world, system, ui));
@@ -36,10 +49,10 @@ fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<AppCommand> {
                 content_ui(ui);
                 continue;
             }
-            let unfolded = panel.unfolded.contains(&workspace);
+            let unfolded = panel.unfolded.contains(workspace);
             let unfolds = navigate::take_expansion(ui, panel.key);
             let shown = egui::CollapsingHeader::new(RichText::new(panel.title).heading())
-                .id_salt((panel.key, unfolded, &lesson))
+                .id_salt((panel.key, unfolded, lesson))
                 .default_open(unfolded)
                 // The key of a parameter panel is that of its group.
                 .open((unfolds || navigate::is_sought_in(ui, panel.key)).then_some(true))
@@ -52,7 +65,7 @@ fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<AppCommand> {
         access::follow_focus(ui);
     });
     // Read by systems that measure for a visible panel; change detection is not needed.
-    world.resource_mut::<Sidebar>().bypass_change_detection().drawn = drawn;
+    world.resource_mut::<Sidebar>().bypass_change_detection().drawn.extend(drawn);
     asked
 }
 
@@ -82,6 +95,22 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Re
             asked.extend(draw_part(world, tool_bar_ui, ui));
         });
     }
+    world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
+    let ([mut left, mut right], place) = visible_panels(world);
+    if root.available_width() < style::TWO_COLUMNS_WIDTH {
+        left.append(&mut right);
+        (left, right) = (Vec::new(), left);
+    }
+    if !left.is_empty() {
+        egui::Panel::left("left-column")
+            .default_size(style::PANEL_WIDTH)
+            .max_size(root.available_width() * 0.4)
+            .resizable(true)
+            .show_inside(root, |ui| {
+                access::begin_region(ui, "Lesson");
+                asked.extend(column_ui(ui, world, left, &place));
+            });
+    }
     // Leaves room for the view.
     let most = (root.available_width() * 0.6).max(style::MIN_PANEL_WIDTH);
     egui::Panel::right("parameters")
@@ -90,7 +119,7 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Re
         .resizable(true)
         .show_inside(root, |ui| {
             access::begin_region(ui, "Sidebar");
-            asked.extend(column_ui(ui, world));
+            asked.extend(column_ui(ui, world, right, &place));
         });
     if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {
         access::name(&edge, "Sidebar width");

@@ -42,7 +42,7 @@ const PANEL: SidebarPanel =
     SidebarPanel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("Learn", 10, commands);
+    app.add_left_panel(PANEL, panel_ui).add_commands("Learn", 10, commands);
 }
 
 fn commands(table: &mut MenuSection) {
