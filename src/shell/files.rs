@@ -32,7 +32,10 @@ use thalweg_scene::{
         session::Session,
     },
 };
-use thalweg_sim::core::terrain::Layer;
+use thalweg_sim::core::{
+    bounds::{CELL_SIZE, SIDES},
+    terrain::Layer,
+};
 
 fn commands(table: &mut MenuSection) {
     let open = "Open a project, scene, playlist, lesson or heightmap.";
@@ -316,16 +319,16 @@ access::begin_list(ui);
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.resample, "Resample to");
                 ui.add_enabled_ui(import.resample, |ui| {
-                    NumberField::new("Width", "", 32..=4096).drag_ui(ui, &mut import.size.0, |field| field);
+                    NumberField::new("Width", "", SIDES).drag_ui(ui, &mut import.size.0, |field| field);
                     ui.label("×");
-                    let height = NumberField::new("Height", "cells", 32..=4096);
+                    let height = NumberField::new("Height", "cells", SIDES);
                     height.drag_ui(ui, &mut import.size.1, |field| field.suffix(" cells"));
                 });
             });
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.state_cell, "Cell size");
                 ui.add_enabled_ui(import.state_cell, |ui| {
-                    let side = NumberField::new("Cell size", "m", 0.001..=100_000.0);
+                    let side = NumberField::new("Cell size", "m", CELL_SIZE.min..=CELL_SIZE.max);
                     side.drag_ui(ui, &mut import.cell_size, |field| field);
                 });
             });

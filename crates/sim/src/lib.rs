@@ -20,15 +20,16 @@
 //!
 //! # Layers
 //!
-//! Each module uses only those above it, which a test of this crate checks.
+//! Each module uses only those above it, which `tests/layout.rs` of the workspace checks.
 //!
 //! - [`params`]: declaration of parameters, and access by reflection
 //! - [`core`]: grid, terrain, layers, ledger, random numbers, resampling
 //! - [`simd`]: kernels over rows of cells and batches of particles, Fourier transforms
 //! - [`hydrology`]: drainage, depressions, river networks
 //! - [`process`]: the `Process` trait and the catalogue of processes
+//! - [`measure`] and [`edit`]: measures of the terrain, and brushes
 //! - [`simulation`]: terrain, processes, clock and ledger as one value
-//! - [`generate`], [`edit`] and [`measure`]: terrain generators, brushes, and terrain measures
+//! - [`generate`]: terrain generators
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

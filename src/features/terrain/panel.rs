@@ -16,10 +16,14 @@ use crate::shell::{
     style,
 };
 use crate::world::{AppCommand, EditCommand, Jobs, Restarts, SimulationCommand, Simulations, Workspace};
-use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
+use thalweg_sim::{
+    core::{bounds::SIDES, terrain::Layer},
+    generate::TerrainParams,
+    hydrology::breach::Limits,
+};
 
 /// Available sizes, in cells along the shorter side.
-const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
+const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, *SIDES.end() as u32];
 
 const PANEL: SidebarPanel =
     SidebarPanel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };

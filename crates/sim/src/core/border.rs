@@ -110,6 +110,9 @@ impl Border {
     }
 }
 
+/// Offsets of the eight neighbours, row by row.
+pub const AROUND: [[isize; 2]; 8] = [STEPS[5], STEPS[6], STEPS[7], STEPS[4], STEPS[0], STEPS[3], STEPS[2], STEPS[1]];
+
 #[cfg(test)]
 mod tests {
     use super::*;

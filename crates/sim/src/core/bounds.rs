@@ -10,8 +10,10 @@ use std::{fmt, ops::RangeInclusive};
 pub struct Bounds {
     /// Name of the quantity, with its article.
     what: &'static str,
-    min: f64,
-    max: f64,
+    /// Smallest valid value.
+    pub min: f64,
+    /// Largest valid value.
+    pub max: f64,
     /// Unit, with a leading space; empty if dimensionless.
     unit: &'static str,
 }
@@ -64,11 +66,6 @@ impl From<InvalidInput> for String {
 }
 
 impl Bounds {
-    /// Returns `true` if negative numbers are in the range.
-    pub fn is_signed(&self) -> bool {
-        self.min < 0.0
-    }
-
     /// Returns `true` if a number is in the range, which NaN and infinities never are.
     pub fn contains(&self, value: impl Into<f64>) -> bool {
         (self.min..=self.max).contains(&value.into())

@@ -10,7 +10,8 @@ use crate::{
 /// Slowest uplift, as a fraction of the fastest: each seed has its own highlands.
 const SLOWEST: f32 = 0.1;
 
-/// Returns the heights of a mature range of this relief that drains across the border, by the rule of its `edge`.
+/// Returns the heights of a mature range that drains across the border, by the rule of its `edge`. They are scaled to this relief, so that
+/// a range that still rises a little is as good.
 pub(super) fn heights(params: &TerrainParams, (width, height): (usize, usize), seed: u64) -> Grid {
     let mut terrain = Terrain::bare(Grid::filled(width, height, 0.0), params.cell_size, params.edge);
     let mut uplift = uplift_map(Uplift::Patches, width, height, seed);

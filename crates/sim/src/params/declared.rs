@@ -17,6 +17,8 @@ pub fn assert_declared(group: &'static str, fields: &mut dyn Struct) {
         assert!(!parameter.doc.is_empty(), "{path} has no doc comment");
         assert!(!parameter.knob.source.is_empty(), "{path} has no source");
         assert!(parameter.knob.min < parameter.knob.max, "{path} has an empty range");
+        let words = parameter.knob.only.split_whitespace().filter(|word| *word != "or");
+        assert_eq!(words.count(), parameter.knob.conditions().count(), "{path} has a condition that is not name=value");
         for (name, values) in parameter.knob.conditions() {
             let asked = declared.iter().find(|other| other.name == name);
             let asked = asked.unwrap_or_else(|| panic!("{path} depends on the unknown parameter \"{name}\""));

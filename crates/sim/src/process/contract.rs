@@ -116,7 +116,7 @@ pub(super) fn bits(simulation: &Simulation) -> Vec<u32> {
 pub(super) fn assert_healthy(simulation: &Simulation, what: &str) {
     for (layer, grid) in simulation.terrain.layers() {
         assert!(grid.iter().all(|value| value.is_finite()), "{what}: {} is not finite", layer.key());
-        if !layer.row().bounds.is_signed() {
+        if layer.row().bounds.min >= 0.0 {
             let least = grid.iter().copied().fold(f32::INFINITY, f32::min);
             assert!(least >= 0.0, "{what}: {} is {least}", layer.key());
         }

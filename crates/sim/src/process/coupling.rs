@@ -78,9 +78,9 @@ fn grid_processes_stay_stable_at_random_settings() {
             set(&mut simulation, path, value);
         }
         // In corrected mode, scales dt so that a tick is as long as on a map with 256 cells per side.
-        let cured = settings.iter().any(|(path, value)| path == "water.mode" && value == "default");
+        let is_corrected = settings.iter().any(|(path, value)| path == "water.mode" && value == "default");
         if let (true, Some(water), Some((_, dt))) =
-            (cured, simulation.slot_mut("water"), settings.iter().find(|(path, _)| path == "water.dt"))
+            (is_corrected, simulation.slot_mut("water"), settings.iter().find(|(path, _)| path == "water.dt"))
         {
             let [params, _] = water.process.settings_mut();
             write(params, "dt", &Value::Number(4.0 * dt.parse::<f64>().expect("it was set")));

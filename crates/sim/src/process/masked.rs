@@ -110,8 +110,8 @@ impl Mask {
 
 /// Interpolates a number between its unmasked and masked values by the mask value.
 #[inline(always)]
-pub fn lerp([free, covered]: [f32; 2], mask: f32) -> f32 {
-    free + (covered - free) * mask
+pub fn lerp([free, masked]: [f32; 2], mask: f32) -> f32 {
+    free + (masked - free) * mask
 }
 
 /// Coefficient of a law in the cells of a row: either uniform or one value per cell.
@@ -180,8 +180,8 @@ pub struct MaskedCoefficients<'a, const N: usize> {
 
 impl<'a, const N: usize> MaskedCoefficients<'a, N> {
     /// Creates the coefficients by applying `of` to the unmasked and the masked parameters.
-    pub fn new<P>(params: &P, covered: Option<&'a MaskedParams<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
-        Self { free: of(params), masked: covered.map(|covered| (of(&covered.params), &covered.mask)) }
+    pub fn new<P>(params: &P, masked: Option<&'a MaskedParams<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
+        Self { free: of(params), masked: masked.map(|masked| (of(&masked.params), &masked.mask)) }
     }
 
     /// Returns the coefficients in a cell of the map.

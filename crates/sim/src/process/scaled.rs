@@ -96,23 +96,23 @@ fn masked_factor_scales_parameter_only_under_mask() {
         let times = if 1.5 * value <= max { 1.5 } else { 0.5 };
         let product = (times * value).clamp(min, max);
         let (plain, product) = (run(None, &[]), run(None, &[(&path, product)]));
-        let (free, covered) = (run(even(0.0), &[(&factor, times)]), run(even(1.0), &[(&factor, times)]));
-        assert_healthy(&covered, &path);
+        let (free, masked) = (run(even(0.0), &[(&factor, times)]), run(even(1.0), &[(&factor, times)]));
+        assert_healthy(&masked, &path);
         if path.ends_with("per_tick") {
             let particles =
                 |simulation: &mut Simulation| simulation.slot_mut(info.key).expect("it is there").process.counts();
-            let [plain, product, free, covered] =
-                [plain, product, free, covered].map(|mut simulation| particles(&mut simulation).particles as f64);
-            assert!((free / plain - 1.0).abs() < 0.05 && (covered / product - 1.0).abs() < 0.05, "{path}");
+            let [plain, product, free, masked] =
+                [plain, product, free, masked].map(|mut simulation| particles(&mut simulation).particles as f64);
+            assert!((free / plain - 1.0).abs() < 0.05 && (masked / product - 1.0).abs() < 0.05, "{path}");
             continue;
         }
         assert!(bits(&free) == bits(&plain), "{path}: a factor acts where nothing is masked");
         if PARTLY_MASKED.contains(&&*path) {
-            assert!(difference(&covered, &plain, |_| true) > 0.0);
+            assert!(difference(&masked, &plain, |_| true) > 0.0);
             continue;
         }
         let all = |_| true;
-        let (apart, wrong) = (difference(&plain, &product, all), difference(&covered, &product, all));
+        let (apart, wrong) = (difference(&plain, &product, all), difference(&masked, &product, all));
         assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
         let unscaled = run(even(1.0), &[]);
         assert!(bits(&unscaled) == bits(&plain), "{path}: a mask without factors changes the result");

@@ -394,11 +394,6 @@ impl Simulation {
         finished
     }
 
-    /// Returns `true` if there is any water on the map.
-    pub fn has_water(&self) -> bool {
-        self.terrain.water.iter().any(|&depth| depth > 0.0)
-    }
-
     /// Returns the process and stage that will run next; `None` between ticks.
     pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
         let cursor = self.cursor?;

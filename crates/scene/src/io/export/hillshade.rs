@@ -9,8 +9,9 @@ use crate::{
     look::{Look, NO_SNOW, WaterLook},
 };
 use thalweg_sim::core::{
-    border::{DISTANCES, STEPS},
+    border::{Border, DISTANCES, STEPS},
     grid::Grid,
+    terrain::Edge,
 };
 
 /// Search distances for the horizon, in cells.
@@ -37,7 +38,7 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
             let (column, line) = (x as isize, y as isize);
             let at = |dx: isize, dy: isize| ground.at_clamped(column + dx, line + dy);
             let [slope_x, slope_y] =
-                gradient(|dx, dy| continued(ground, column, line, dx, dy)).map(|slope| slope * steepness);
+                gradient(|dx, dy| continued(ground, [column + dx, line + dy])).map(|slope| slope * steepness);
             let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
             let facing = ((sun[2] - slope_x * sun[0] - slope_y * sun[1]) * up).max(0.0);
             let shaded = look.shadows && facing > 0.0;
@@ -90,7 +91,7 @@ pub fn color_map(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
     let mut pixels = vec![0; 3 * width * height];
     pixels.par_chunks_exact_mut(3 * width).enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
-            let slopes = gradient(|dx, dy| continued(ground, x as isize, y as isize, dx, dy));
+            let slopes = gradient(|dx, dy| continued(ground, [x as isize + dx, y as isize + dy]));
             let [slope_x, slope_y] = slopes.map(|slope| slope * steepness);
             let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
             let color = surface(&colors, look, sand.at(x, y) / cell_size, up);
@@ -138,7 +139,7 @@ pub(super) fn ground_cover(ground: &Grid, sand: &Grid, cell_size: f32, look: &Lo
     let mut covers = vec![[0.0; 4]; width * height];
     covers.par_chunks_exact_mut(width).enumerate().for_each(|(y, row)| {
         for (x, cover) in row.iter_mut().enumerate() {
-            let slopes = gradient(|dx, dy| continued(ground, x as isize, y as isize, dx, dy));
+            let slopes = gradient(|dx, dy| continued(ground, [x as isize + dx, y as isize + dy]));
             let [slope_x, slope_y] = slopes.map(|slope| slope * steepness);
             let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
             let [steep, sandy] = steep_and_sandy(look, sand.at(x, y) / cell_size, up);
@@ -157,17 +158,11 @@ pub(super) fn smoothstep(low: f32, high: f32, value: f32) -> f32 {
     part * part * (3.0 - 2.0 * part)
 }
 
-/// Height of a neighbour, extrapolated with constant slope beyond the border.
-fn continued(ground: &Grid, x: isize, y: isize, dx: isize, dy: isize) -> f32 {
-    let outside = |place: isize, side: usize| place < 0 || place >= side as isize;
-    let (out_x, out_y) = (outside(x + dx, ground.width()), outside(y + dy, ground.height()));
-    if !out_x && !out_y {
-        return ground.at_clamped(x + dx, y + dy);
-    }
-    // The opposite neighbour, mirrored at the nearest cell on the border.
-    let (rest_x, rest_y) = (if out_x { 0 } else { dx }, if out_y { 0 } else { dy });
-    let (back_x, back_y) = (if out_x { -dx } else { dx }, if out_y { -dy } else { dy });
-    2.0 * ground.at_clamped(x + rest_x, y + rest_y) - ground.at_clamped(x + back_x, y + back_y)
+/// Height of a cell, or beyond the border, where the ground continues with its slope.
+fn continued(ground: &Grid, place: [isize; 2]) -> f32 {
+    let border = Border { width: ground.width(), height: ground.height(), edge: Edge::Open };
+    let [last, behind] = border.last_two(place).map(|[x, y]| ground.at(x, y));
+    2.0 * last - behind
 }
 
 /// Height differences per cell along columns and rows, with Horn's eight-neighbour weights.

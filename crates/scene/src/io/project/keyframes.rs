@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{MAX_MAP_SIDE, PACKED, archive::Archive, damaged, folder_of, put_maps};
+use super::{PACKED, archive::Archive, damaged, folder_of, put_maps};
 use crate::{
     io::{Budget, Error},
     model::{
@@ -18,7 +18,7 @@ use crate::{
         state::{SimulationState, StateMetadata, bounds_of},
     },
 };
-use thalweg_sim::core::terrain::Layer;
+use thalweg_sim::core::{bounds::SIDES, terrain::Layer};
 
 const MAX_KEYFRAMES: usize = 10_000;
 /// Maximum length of `timeline.ron`, in bytes: every keyframe has all parameters.
@@ -151,7 +151,7 @@ fn state(
 }
 
 fn check_size([width, height]: [usize; 2]) -> Result<(), String> {
-    let sides = 1..=MAX_MAP_SIDE;
+    let sides = 1..=*SIDES.end();
     let fits = sides.contains(&width) && sides.contains(&height);
     if fits { Ok(()) } else { Err(format!("{width} × {height} cells")) }
 }

@@ -18,7 +18,7 @@ use thalweg_sim::{
 /// Version of the project format, the only one that is read and written.
 pub(super) const FORMAT: u32 = 2;
 
-/// Fields common to the manifests of all formats.
+/// Fields by which a project is recognised.
 #[derive(Deserialize)]
 pub(super) struct ManifestHeader {
     pub format: u32,

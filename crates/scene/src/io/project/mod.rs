@@ -38,7 +38,7 @@ use crate::{
     },
 };
 use thalweg_sim::core::{
-    bounds::SHARE,
+    bounds::{SHARE, SIDES},
     grid::Grid,
     terrain::{Layer, Terrain},
 };
@@ -54,7 +54,6 @@ pub const ENDING: &str = "thalweg";
 const PACKED: &str = "lz4";
 /// Name of the NODATA mask of a heightmap.
 const NODATA: &str = "begin nodata";
-const MAX_MAP_SIDE: usize = 4096;
 /// Longer side of the thumbnail, in pixels.
 const THUMBNAIL: usize = 256;
 
@@ -254,8 +253,8 @@ fn check_sizes(path: &Path, run: &SavedRun) -> Result<(), Error> {
             let [width, height] = size;
             Err(Error::input(path, format!("map {name} {wrong} ({width} × {height} cells)"), right))
         };
-        if size.iter().any(|side| !(1..=MAX_MAP_SIDE).contains(side)) {
-            return refuse("is empty or too large", format!("each side ranges from 1 to {MAX_MAP_SIDE} cells"));
+        if size.iter().any(|side| !(1..=*SIDES.end()).contains(side)) {
+            return refuse("is empty or too large", format!("each side ranges from 1 to {} cells", SIDES.end()));
         }
         if !name.is_empty() && parse_initial_map(name).is_none() {
             return refuse("is unknown", "expected a file written by Thalweg".to_owned());

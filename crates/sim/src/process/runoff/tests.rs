@@ -97,7 +97,7 @@ fn only_published_runoff_forms_checkerboard_on_lake() {
             })
             .fold(0.0, f32::max)
     };
-    let (cured, published) = (rough(Mode::Corrected), rough(Mode::Published));
-    assert!(cured <= 1e-6, "{cured}");
+    let (corrected, published) = (rough(Mode::Corrected), rough(Mode::Published));
+    assert!(corrected <= 1e-6, "{corrected}");
     assert!(published > 1e-4, "{published}");
 }

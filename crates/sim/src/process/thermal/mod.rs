@@ -210,11 +210,11 @@ impl Process for Thermal {
 impl Thermal {
     /// Returns the largest stable slope of the ground in a cell. Sand up to [`DUSTING`] does not count as loose ground.
     fn stable_slope(&self, terrain: &Terrain, [x, y]: [usize; 2], slopes: &SlideCoefficients<'_>) -> f32 {
-        let cured = self.setup.params.mode == Mode::Corrected;
+        let is_corrected = self.setup.params.mode == Mode::Corrected;
         let [dry, _, per_hardness, bias, _, wet] = slopes.at(x, y);
         let lies = dry * submerged_slope_factor(wet, terrain.water.at(x, y));
         let stands = talus(terrain.softness.at(x, y), per_hardness, bias);
-        match (cured, terrain.sand.at(x, y) > DUSTING) {
+        match (is_corrected, terrain.sand.at(x, y) > DUSTING) {
             (false, _) => stands,
             (true, false) => stands.max(lies),
             (true, true) => lies,

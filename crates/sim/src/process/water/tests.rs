@@ -102,8 +102,8 @@ fn seiche(mode: Mode) -> f64 {
 
 #[test]
 fn seiche_period_is_exact_only_in_corrected_mode() {
-    let cured = seiche(Mode::Corrected);
-    assert!((cured - 1.0).abs() <= 0.01, "{cured}");
+    let corrected = seiche(Mode::Corrected);
+    assert!((corrected - 1.0).abs() <= 0.01, "{corrected}");
     let published = seiche(Mode::Published);
     assert!((published - 0.707).abs() <= 0.01, "{published}");
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::{INFO, Params, Weather, Wind, WindLaw, WindMaps, boundary::BoundaryLayer, law2020::Law2020};
 use crate::{
-    core::{rng::RandomStream, terrain::Terrain},
+    core::{border::AROUND, rng::RandomStream, terrain::Terrain},
     process::{Context, ParticleState},
     simd::number::Real,
 };
@@ -146,8 +146,7 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
             let around = [above - 1, above, above + 1, cell - 1, cell + 1, below - 1, below, below + 1];
             self.slide_between(cell, &around, threshold, rate, tally);
         } else {
-            let around = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
-            let around = around.map(|(dx, dy)| (x.wrapping_add_signed(dx), y.wrapping_add_signed(dy)));
+            let around = AROUND.map(|[dx, dy]| (x.wrapping_add_signed(dx), y.wrapping_add_signed(dy)));
             let inside = around.into_iter().filter(|&(column, row)| column < width && row < rows);
             let inside: Vec<usize> = inside.map(|(column, row)| row * width + column).collect();
             self.slide_between(cell, &inside, threshold, rate, tally);
