@@ -234,7 +234,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let traces = scene.country.z * min(1.0, 2.0 * grain);
     let worn = traces * max(-here.past, 0.0);
     let laid = traces * max(here.past, 0.0);
-    // Soil is lost on crests and eroded ground and accumulates in hollows. It is thick along streams, but steep gullies are bare.
+    // Soil is lost on crests and eroded ground and accumulates on concave ground. It is thick along streams, but steep gullies are bare.
     let lush = scene.life.x * min(1.0, 2.0 * grain) * smoothstep(0.30, 0.62, here.flow + 0.10 * (coarse + middle));
     let soil = grain * min(1.0, softness / 0.06) * (0.75 * here.bent.x - 0.22 * worn) + lush * mix(-0.10, 0.14, smoothstep(0.62, 0.82, here.normal.y));
     let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
@@ -256,7 +256,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     // Thin cover on steep ground is scree from the rock above.
     let scree = min(1.3 * grain * thin * (1.0 - smoothstep(0.80, 0.95, here.normal.y)), 0.7);
     let sand = mix(scene.sand_color.rgb, 1.1 * rock, scree) * (1.0 + grain * (0.10 * coarse + 0.10 * fine) + 0.14 * tone);
-    // Damp hollows are darker, crests bleached.
+    // Damp concave ground is darker, crests bleached.
     let crest = mix(1.0, (0.84 + 0.20 * here.open) * (1.0 - 0.45 * here.bent.y), grain);
     // Wet sand is darker and more saturated. The first water darkens most.
     let damp = mix(vec3(1.0), vec3(0.60, 0.54, 0.47), smoothstep(0.0, 0.3, here.wet) * mix(0.5, 1.0, sandy));

@@ -10,6 +10,16 @@ use syn::{
     Ident,
     visit::{self, Visit},
 };
+use thalweg_scene::{
+    model::{origin::Origin, session::Session},
+    settings::Settings,
+};
+use thalweg_sim::{
+    core::quantity::Quantity,
+    edit::{Brush, Selection},
+    params::{self, Group, choice_title, collect_parameters},
+    process::{catalogue, masked::masked_key},
+};
 
 /// Type names that several modules declare by convention: each process has its `Params`.
 const SHARED_NAMES: [&str; 1] = ["Params"];
@@ -36,6 +46,10 @@ const TEXTS: [&str; 15] = [
 /// Words with which no sentence of documentation begins: it begins with a noun or a verb.
 const BANNED_BEGINNINGS: [&str; 9] =
     ["What ", "Whether ", "How many ", "How much ", "How far ", "How long ", "By how ", "That which ", "So many "];
+
+/// Parts of string literals that are code: Rust, WGSL, markup, style sheets and scripts.
+const CODE: [&str; 12] =
+    ["::", "</", "/>", "{\n", "<!doctype", "<svg", "<img", "fill=\"", "body{", "#!/bin", "\nrule ", "=>"];
 
 /// Source folders of the workspace.
 const SOURCES: [&str; 4] = ["src", "crates/sim/src", "crates/scene/src", "crates/cli/src"];
@@ -162,8 +176,8 @@ fn is_text(literal: &str) -> bool {
     let words =
         literal.split_whitespace().filter(|word| word.chars().filter(|letter| letter.is_lowercase()).count() > 1);
     let begins_like_a_title = literal.chars().next().is_some_and(char::is_uppercase);
-    let is_shader_or_markup = literal.contains("::") || literal.contains("</") || literal.contains("{\n");
-    !is_shader_or_markup && (words.clone().count() > 1 || begins_like_a_title && words.count() == 1)
+    let is_code = CODE.iter().any(|part| literal.contains(part)) || literal.starts_with('<');
+    !is_code && (words.clone().count() > 1 || begins_like_a_title && words.count() == 1)
 }
 
 impl<'a> Visit<'a> for Source {
@@ -246,6 +260,20 @@ impl<'a> Visit<'a> for Source {
         visit::visit_variant(self, variant);
     }
 
+    /// Users do not read the keys of widgets.
+    fn visit_expr_call(&mut self, call: &'a syn::ExprCall) {
+        let is_id = match &*call.func {
+            syn::Expr::Path(function) => {
+                let names = function.path.segments.iter().rev().take(2).map(|segment| segment.ident.to_string());
+                names.eq(["new", "Id"])
+            }
+            _ => false,
+        };
+        if !is_id {
+            visit::visit_expr_call(self, call);
+        }
+    }
+
     /// Users do not read why something cannot happen.
     fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
         self.visit_expr(&call.receiver);
@@ -310,6 +338,56 @@ fn type_names_are_declared_once_in_the_workspace() {
     assert!(twice.is_empty(), "{} type names have several meanings:\n{}", twice.len(), twice.join("\n"));
 }
 
+/// Appends a title with its unit, if it has one.
+fn push_title(texts: &mut String, title: &str, unit: &str) {
+    *texts += &format!("- {title}");
+    if !unit.is_empty() {
+        *texts += &format!(" [{unit}]");
+    }
+}
+
+/// Returns the titles that the program derives from its declarations: of all parameters, with units and choices, of all overlays, and of
+/// all processes, with their stages and limiters.
+fn declared_texts() -> String {
+    let session = Session::placeholder("", 1, Origin::default());
+    let (brush, selection, settings) = (Brush::default(), Selection::default(), Settings::default());
+    let processes = catalogue();
+    let mut groups = session.groups();
+    let tools: [Group<'_>; 3] = [("brush", &brush), ("selection", &selection), ("settings", &settings)];
+    groups.extend(tools);
+    // Mask factors have the titles of their parameters.
+    groups.retain(|(group, _)| processes.iter().all(|process| masked_key(process.info().key) != *group));
+    let mut texts = String::new();
+    for (group, fields) in groups {
+        texts += &format!("## parameters of {group}\n");
+        for parameter in collect_parameters((group, fields)) {
+            push_title(&mut texts, &parameter.title(), parameter.knob.unit);
+            if !parameter.choices.is_empty() {
+                let choices: Vec<String> = parameter.choices.iter().map(|choice| choice_title(choice)).collect();
+                texts += &format!(": {}", choices.join(", "));
+            }
+            texts.push('\n');
+        }
+        texts.push('\n');
+    }
+    texts += "## overlays\n";
+    for quantity in Quantity::all() {
+        push_title(&mut texts, quantity.title(), quantity.unit());
+        texts.push('\n');
+    }
+    for process in &processes {
+        let info = process.info();
+        texts += &format!("\n## stages and limiters of {}\n", info.title);
+        for stage in info.stages {
+            texts += &format!("- {}: {}\n", params::title(stage.name), stage.about);
+        }
+        for limiter in info.limiters {
+            texts += &format!("- {}: {}\n", params::title(limiter.name), limiter.about);
+        }
+    }
+    texts
+}
+
 /// All texts that users read stand in `tests/language/texts.txt`, by file, so that they can be reviewed as a whole.
 /// `UPDATE_TEXTS=1 cargo test --release --test language` writes it again.
 #[test]
@@ -322,6 +400,7 @@ fn interface_texts_match_the_recorded_file() {
         }
         texts.push('\n');
     }
+    texts += &declared_texts();
     let path = root().join("tests/language/texts.txt");
     if std::env::var_os("UPDATE_TEXTS").is_some() {
         fs::write(&path, texts).expect("the repository is writable");

@@ -72,7 +72,7 @@ fn balance(account: &Account, now: f64, titles: &[(&str, &str)]) -> AccountBalan
                 Transfer::Loss => ("lost", "Lost in the published mode, which does not conserve volume."),
                 Transfer::Transit => (
                     "in transit",
-                    "Taken from the layers and carried by particles, or still too little to change a height.",
+                    "Removed from the layers and carried by particles, or still too small to change a height.",
                 ),
             };
             transfers.push(BalanceRow { title: format!("{}: {name}", title(titles, key)), volume, help });

@@ -18,8 +18,13 @@ const LIGHT: SidebarPanel = SidebarPanel {
     in_lessons: false,
 };
 
-const WATER: SidebarPanel =
-    SidebarPanel { key: "water-look", title: "Water look", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const WATER: SidebarPanel = SidebarPanel {
+    key: "water-look",
+    title: "Water appearance",
+    workspaces: EVERYWHERE,
+    unfolded: &[],
+    in_lessons: false,
+};
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(LIGHT, light_ui).add_panel(WATER, water_ui);

@@ -47,7 +47,7 @@ fn forward_action_requests(
 
 /// Id of the command queue of widgets that cannot return commands.
 fn asked_id() -> Id {
-    Id::new("commands that were asked for")
+    Id::new("requested commands")
 }
 
 /// Queues a command of a widget that cannot return it.
@@ -151,7 +151,7 @@ pub(crate) fn choice(ui: &mut egui::Ui, chosen: bool, text: impl Into<WidgetText
 }
 
 fn list_id() -> Id {
-    Id::new("when a list was opened by a key")
+    Id::new("list opening time")
 }
 
 /// Gives the keyboard to a list or menu that was opened by a key, until it is closed. Must be called before its contents are drawn.
@@ -224,7 +224,7 @@ struct FocusRegions {
 
 impl FocusRegions {
     fn id() -> Id {
-        Id::new("parts of the window")
+        Id::new("regions")
     }
 
     /// Accesses the regions of a context.
@@ -335,11 +335,11 @@ fn show_focus(context: &egui::Context, response: &Response) {
 }
 
 fn wish_id() -> Id {
-    Id::new("whether a window that opens wants the keyboard")
+    Id::new("keyboard request")
 }
 
 fn smaller_id() -> Id {
-    Id::new("whether Escape has something smaller to close")
+    Id::new("escape target")
 }
 
 /// Returns `true` if Escape is pressed for this dialog, not for a list or text field in it or a dialog above it.
@@ -445,7 +445,7 @@ const STEP: f32 = 8.0;
 /// Makes the viewport focusable: arrow keys move a marker, Space presses at it. Returns the position of the marker and `true` if it is
 /// pressed.
 pub(crate) fn viewport_focus_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, bool)> {
-    let (id, place) = (root.id().with("land"), root.id().with("place on the land"));
+    let (id, place) = (root.id().with("land"), root.id().with("viewport marker"));
     let land = root.interact(view, id, egui::Sense::focusable_noninteractive());
     land.widget_info(|| {
         WidgetInfo::labeled(WidgetType::Other, true, "Viewport: arrow keys move the marker, Space clicks there")

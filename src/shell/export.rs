@@ -166,7 +166,8 @@ impl ExportDialog {
             ui.horizontal(|ui| {
                 let label = ui.label("Mesh levels of detail");
                 let levels = egui::DragValue::new(&mut self.dimensions.mesh_levels);
-                let help = "Set the number of meshes; each halves the columns and rows of the previous one.";
+                let help =
+                    "Set the number of levels of detail; each has half the columns and rows of the previous one.";
                 ui.add(levels.range(1..=Dimensions::MAX_MESH_LEVELS)).labelled_by(label.id).on_hover_text(help);
             });
         }
@@ -210,7 +211,8 @@ fn tiles_ui(ui: &mut egui::Ui, tiles: &mut Option<TileGrid>, names: TileNames) {
 /// Draws the mask of each channel of the weight map.
 fn weights_ui(ui: &mut egui::Ui, weights: &mut WeightChannels) {
     ui.horizontal(|ui| {
-        ui.label("Weights").on_hover_text("Masks in the channels of the weight map. Their sum is 255 in each pixel.");
+        ui.label("Weight map")
+            .on_hover_text("Masks in the channels of the weight map. Their sum is 255 in each pixel.");
         let name = |mask: Option<WeightMask>| {
             let found = WeightMask::ALL.iter().find(|(_, known)| Some(*known) == mask);
             found.map_or("None".to_owned(), |(key, _)| title(key))

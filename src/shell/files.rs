@@ -342,7 +342,7 @@ access::begin_list(ui);
                 });
             });
             ui.checkbox(&mut import.smooth_steps, "Remove terraces")
-                .on_hover_text("Smooth the steps of 8-bit heights. Every height stays within half a step.");
+                .on_hover_text("Smooth the steps of 8-bit heights. No height changes by more than half a step.");
             egui::CollapsingHeader::new("File format").show(ui, |ui| format_ui(ui, import));
         } else {
             let about = "Resampled to the size of the current terrain. The simulation restarts. Undo restores the previous one.";
@@ -370,10 +370,10 @@ fn format_ui(ui: &mut Ui, import: &mut ImportDialog) {
             egui::TextEdit::singleline(&mut import.channel).hint_text("Automatic").desired_width(style::NAME_WIDTH);
         ui.add(field).labelled_by(label.id);
         ui.end_row();
-        let label = ui.label("Encoding").on_hover_text("Select how the colours of an image hold heights.");
+        let label = ui.label("Encoding").on_hover_text("Select how heights are encoded in the colours of an image.");
         let name = |encoding| match encoding {
             None => "Automatic",
-            Some(Encoding::Grey) => "Brightness",
+            Some(Encoding::Grey) => "Luminance",
             Some(Encoding::Terrarium) => "Terrarium",
             Some(Encoding::Mapbox) => "Mapbox Terrain-RGB",
         };

@@ -126,7 +126,7 @@ pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<Ap
         let mut shown = FloatingWindowUi { context: context.clone(), is_open: true, just_opened: !drawn };
         match world.run_system_with(system, &mut shown) {
             Ok(commands) => asked.extend(commands),
-            Err(error) => error!("failed to draw a pane: {error}"),
+            Err(error) => error!("failed to draw a floating window: {error}"),
         }
         // Escape closes the last opened floating window, after any list or text field in it. A search field always has the keyboard.
         let escapes = match window.kind {

@@ -22,7 +22,7 @@ struct NavigationTarget {
 }
 
 fn id() -> Id {
-    Id::new("the parameter that is looked for")
+    Id::new("navigation target")
 }
 
 fn sought(context: &egui::Context) -> Option<NavigationTarget> {
@@ -40,7 +40,7 @@ pub fn unfold(context: &egui::Context, panel: &str) {
 }
 
 fn unfolded_id() -> Id {
-    Id::new("the panel that unfolds")
+    Id::new("expanded panel")
 }
 
 /// Returns `true` once if this panel is to be expanded now.

@@ -210,7 +210,7 @@ fn units_id() -> egui::Id {
 }
 
 fn message_id() -> egui::Id {
-    egui::Id::new("what fields for numbers say")
+    egui::Id::new("field messages")
 }
 
 /// Takes the messages of number fields.

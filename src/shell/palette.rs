@@ -156,7 +156,7 @@ fn parameters(state: &PaletteParams<'_>) -> Vec<SearchResult> {
     let groups: [(&str, Group<'_>); 6] = [
         ("Terrain", ("terrain", &session.terrain)),
         ("Light and colour", ("look", &session.look)),
-        ("Water look", ("water-look", &session.water_look)),
+        ("Water appearance", ("water-look", &session.water_look)),
         ("Rivers", ("rivers", &session.rivers)),
         ("Mountain range", ("range", &session.range)),
         ("Settings", ("settings", &state.preferences.settings)),

@@ -185,7 +185,7 @@ fn place_ui(ui: &mut Ui, state: &TimelineParams<'_>, mark: TimelinePosition) {
     ui.label(format!("Tick {}{branch}", mark.tick));
     if let Some(picture) = state.history.picture(mark.id) {
         // Uploaded once per state.
-        let key = egui::Id::new("picture of the history");
+        let key = egui::Id::new("timeline image");
         let known = ui.data(|data| data.get_temp::<(u64, egui::TextureHandle)>(key));
         let (_, texture) = known.filter(|(id, _)| *id == mark.id).unwrap_or_else(|| {
             let image = egui::ColorImage::from_rgb(picture.size, &picture.pixels);

@@ -45,7 +45,7 @@ pub fn toasts_ui(
     told: impl Fn(NoticeLevel) -> bool,
 ) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    let key = egui::Id::new("places of messages");
+    let key = egui::Id::new("toast positions");
     let before: Vec<ToastPlace> = context.data(|data| data.get_temp(key)).unwrap_or_default();
     let (pointer, now) = context.input(|input| (input.pointer.latest_pos(), input.time));
     let is_pointed_at = |rect: egui::Rect| pointer.is_some_and(|pointer| rect.contains(pointer));

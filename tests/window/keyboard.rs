@@ -28,7 +28,7 @@ fn every_focusable_widget_has_a_name() {
         let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
         access::install_name_correction(&harness.ctx);
         harness.run_steps(3);
-        for title in ["Terrain", "Springs and drains", "Mask", "Overlays", "Water look", "History", "Ledger"] {
+        for title in ["Terrain", "Springs and drains", "Mask", "Overlays", "Water appearance", "History", "Ledger"] {
             let column = column(&harness);
             let there = harness.query_all_by_label(title).any(|node| column.contains_rect(node.rect()));
             if there {

@@ -43,7 +43,7 @@ pub(super) struct BuildArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     save: Vec<String>,
     /// Preset for another program: unreal, unity, godot, blender, houdini, gis, print or everything. Sets files and resolution, and
-    /// writes the settings of the import to import.md
+    /// writes the import settings to import.md
     #[arg(long = "for", value_name = "PROGRAM", value_parser = parse_preset)]
     preset: Option<&'static str>,
     /// Resolution of the files: working (as simulated), 2x to 8x, unity (2ⁿ+1) or unreal; working by default
@@ -61,17 +61,17 @@ pub(super) struct BuildArgs {
     /// Names of tiles: unreal (_x0_y0), unity (_0_0, from the bottom), gaea (_y0_x0) or tms (_2_0_0, from the bottom)
     #[arg(long, value_name = "NAMES", requires = "tiles", value_parser = parse_tile_names)]
     tile_names: Option<TileNames>,
-    /// Masks in the channels of weights: up to four of rock, soil, sand, snow, wear, deposit, flow, wetness and forest
+    /// Masks for the channels of the weight map: up to four of rock, soil, sand, snow, wear, deposit, flow, wetness and forest
     #[arg(long, value_name = "A,B,C,D", value_parser = parse_weights)]
     weights: Option<WeightChannels>,
-    /// Levels of detail of meshes; each halves the columns and rows of the previous one
+    /// Number of mesh levels of detail; each has half the columns and rows of the previous one
     #[arg(long, value_name = "N", value_parser = parse_levels)]
     levels: Option<u32>,
     /// Table (.csv) with one row for the start and one for each tick: time, statistics, ledger and probes
     #[arg(long, value_name = "FILE.csv", value_parser = parse_log)]
     log: Option<PathBuf>,
-    /// Place whose ground, sand and water the log records, in fractions of the map's width and height from the north-west corner;
-    /// can be repeated
+    /// Point at which the log records ground height, sand thickness and water depth, as fractions of the map's width and height
+    /// from the north-west corner; can be repeated
     #[arg(long = "probe", value_name = "X,Y", value_parser = parse_probe, requires = "log")]
     probes: Vec<[f32; 2]>,
     /// Print the report to standard output
@@ -172,7 +172,7 @@ impl BuildArgs {
         };
         if let Some(set) = self.preset.and_then(ExportSet::from_key) {
             if set.size.is_square() && self.resolution.is_some_and(|size| size != set.size) {
-                let sentence = format!("--for {} needs squares of its own sizes; omit --resolution", set.key);
+                let sentence = format!("--for {} requires its own square sizes; omit --resolution", set.key);
                 return Err(Failure::bad_input(sentence));
             }
             dimensions = dimensions.for_preset(set);
@@ -194,7 +194,7 @@ impl BuildArgs {
         let is_tiled = |export: &Export| !matches!((export.map, export.format), ("rivers" | "trees", _) | (_, "stl"));
         let has_levels = |export: &Export| export.map == "mesh" && export.format != "stl";
         let unused = if self.weights.is_some() && !exports.iter().any(|export| export.map == "weights") {
-            "--weights only applies to weights; add weights to --save"
+            "--weights only applies to the weight map; add weights to --save"
         } else if self.levels.is_some() && !exports.iter().any(has_levels) {
             "--levels only applies to meshes as .glb or .obj; add mesh.glb or mesh.obj to --save"
         } else if self.tiles.is_some() && !exports.iter().any(is_tiled) {

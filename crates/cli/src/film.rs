@@ -48,7 +48,7 @@ pub(super) struct FilmArgs {
     /// Angle through which a named camera orbits during the video, in degrees
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
     turn: f64,
-    /// Caption of the frames that have none in the camera file
+    /// Caption for frames without one in the camera file
     #[arg(long, value_name = "TEXT")]
     caption: Option<String>,
     /// Include the panels

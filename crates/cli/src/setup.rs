@@ -43,7 +43,7 @@ pub(super) struct RunOptions {
     /// Number of ticks; by default that of the scene. For a video, A..B gives its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
     ticks: Option<TickArguments>,
-    /// First grow a mature mountain range from the uplift map; without --ticks, no ticks run afterwards
+    /// First grow a mountain range of age range.age from the uplift map; without --ticks, no ticks run afterwards
     #[arg(long)]
     grow: bool,
     /// Seed of terrain and processes
@@ -93,7 +93,7 @@ fn parse_ticks(text: &str) -> Result<TickArguments, String> {
 /// Options for reading the input.
 #[derive(Args, Clone, Default)]
 pub(super) struct InputOptions {
-    /// Number of cells to resample to, N or WxH; for raw input without a sidecar, the size of the file
+    /// Number of cells to resample to, N or WxH; for raw input without a sidecar, its number of cells
     #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
     size: Option<(usize, usize)>,
     /// Side length of a cell, in metres
@@ -114,7 +114,7 @@ pub(super) struct InputOptions {
     /// Encoding of heights in the colours of an image
     #[arg(long, value_name = "NAME", value_enum)]
     encoding: Option<ColourEncoding>,
-    /// Remove the terraces of quantised heights; every height stays within half a step
+    /// Remove the terraces of quantised heights; no height changes by more than half a step
     #[arg(long)]
     smooth_steps: bool,
 }
@@ -395,7 +395,7 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
         Ok(GrowthEnd::Grown) => Ok(()),
         Ok(GrowthEnd::StillRising) => {
             print_message(&format!(
-                "warning: {}: the mountain range is not yet mature: uplift still exceeds erosion",
+                "warning: {}: the mountain range has not reached steady state: uplift still exceeds erosion",
                 session.name
             ));
             Ok(())

@@ -69,7 +69,7 @@ pub(super) struct SweepArgs {
     /// Results folder; completed runs in it are skipped
     #[arg(long, value_name = "DIR", required_unless_present = "collect")]
     out: Option<PathBuf>,
-    /// Execute only run K, or runs A to B, numbered from 1, as the tasks of a cluster do
+    /// Run only run K, or runs A to B (from 1); used by cluster tasks
     #[arg(long, value_name = "K|A-B", value_parser = parse_numbers, conflicts_with = "emit")]
     only: Option<(usize, usize)>,
     /// Write a job for a cluster instead of running: a Slurm job array or a Snakefile
@@ -324,7 +324,7 @@ impl SweepArgs {
         if self.json {
             return print(&format!("{}\n", json!({"made": made, "skipped": skipped, "seconds": seconds})));
         }
-        print(&format!("{made} runs completed in {seconds:.1} s, {skipped} already complete and skipped.\n{text}"))
+        print(&format!("{made} runs completed in {seconds:.1} s, {skipped} were already complete.\n{text}"))
     }
 
     /// Executes runs concurrently. Returns the number of executed runs.

@@ -451,7 +451,7 @@ fn lesson_check_reports_what_students_would_miss() {
     put(folder.path(), "fair.ron", "()");
     refuses(&["learn", "fair.ron"], folder.path(), &["fair.ron: not a lesson", "(.md)"]);
     for (from, to, said) in [
-        ("```ask", "```aks", "line 8: a code block of the language \"aks\" holds a task"),
+        ("```ask", "```aks", "line 8: a code block of the language \"aks\" contains a task"),
         ("Text.", "![A dune](dune.png)", "line 4: the picture \"dune.png\" cannot be read"),
         ("## Run", "## For the teacher\n\n## Run", "\"Run\" is never shown"),
         ("ticks: 1", "ticks: 1, sped: 3", "line 9: unknown field `sped`"),

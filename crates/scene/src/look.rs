@@ -144,7 +144,7 @@ pub struct Look {
     pub table_color: [f32; 3],
     /// Sand thickness that hides the ground beneath, in cells; at most 4 m. Low values colour even a dusting as sand, high values
     /// only dunes and thick fans.
-    #[reflect(@knob(0.01..=5.0).unit("cells").source("this work").log())]
+    #[reflect(@knob(0.01..=5.0).title("Opaque sand thickness").unit("cells").source("this work").log())]
     pub sand_cover: f32,
     /// Strength of the natural colour variation of grass and rock. 0 gives flat colours.
     #[reflect(@knob(0.0..=1.0).title("Colour variation").source("this work"))]
@@ -177,7 +177,7 @@ pub struct Look {
     #[reflect(@knob(0.0..=5000.0).unit("m").source("this work"))]
     pub grid: f32,
     /// Strength of wind ripples on sand, across the wind, while wind is blowing. 0 is smooth.
-    #[reflect(@knob(0.0..=1.0).source("this work"))]
+    #[reflect(@knob(0.0..=1.0).title("Sand ripples").source("this work"))]
     pub ripples: f32,
     /// Vertical component of the surface normal below which ground counts as steep: 1 is level, 0 a vertical wall. High values
     /// colour more of the map as rock, low values only cliffs.
@@ -357,7 +357,7 @@ fn sun_position(hour: f32, day: f32, latitude: f32) -> (f32, f32) {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct WaterLook {
     /// Draw the water surface. When off, only the bed is drawn.
-    #[reflect(@choice().source("this work").main())]
+    #[reflect(@choice().title("Show water").source("this work").main())]
     pub shown: bool,
     /// Colour of deep water.
     #[reflect(@knob(0.0..=1.0).source("this work").main())]
@@ -375,7 +375,7 @@ pub struct WaterLook {
     #[reflect(@knob(0.0..=4.0).title("Sun glint").source("this work"))]
     pub glint: f32,
     /// Strength of small waves. 0 is mirror-smooth.
-    #[reflect(@knob(0.0..=0.5).source("this work").main())]
+    #[reflect(@knob(0.0..=0.5).title("Waves").source("this work").main())]
     pub ripples: f32,
     /// Depth from which water is drawn at full strength. Low values show rain on every slope, high values only rivers and lakes.
     #[reflect(@knob(0.001..=2.0).title("Visible depth").unit("m").source("this work").log().main())]

@@ -475,6 +475,8 @@ pub fn choice_title(name: &str) -> String {
         "png" | "exr" => name.to_uppercase(),
         "fbm" => "fBm".to_owned(),
         "in-learn" => "In Learn".to_owned(),
+        "bend" => "Curvature".to_owned(),
+        "nowhere" => "None".to_owned(),
         other => title(other),
     }
 }

@@ -55,7 +55,7 @@ fn commands(table: &mut MenuSection) {
     table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
     let again = "Delete your answers to the open lesson and start it again from the beginning.";
     table.add(icon::ARROW_COUNTER_CLOCKWISE, "Restart lesson", again, &[], LessonCommand::Restart);
-    let report = "Save all your answers, a picture of the terrain and the charts as a page to hand in.";
+    let report = "Save all your answers, an image of the terrain and the charts as a report to hand in.";
     table
         .add(icon::FILE_TEXT, "Save report…", report, &[], report_request())
         .set_aliases("hand in homework answers html pdf");
@@ -151,7 +151,12 @@ fn staged_ui(ui: &mut Ui, staged: &StageChanges) {
         }
         for (title, rows) in ["Solids", "Water"].iter().zip(&staged.booked) {
             for (name, change) in rows {
-                style::value_row(ui, &format!("{title}: {name}"), volume(units, *change), "Recorded by this stage.");
+                style::value_row(
+                    ui,
+                    &format!("{title}: {name}"),
+                    volume(units, *change),
+                    "Ledger entry of this stage.",
+                );
             }
         }
     });

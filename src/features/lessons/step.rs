@@ -301,7 +301,7 @@ fn run_ui(
     for (path, value) in set {
         let parameter = known.iter().find(|parameter| parameter.path == *path);
         let (name, unit) = parameter.map_or((path.clone(), ""), |known| (known.title(), known.knob.unit));
-        ui.label(format!("Sets \"{name}\" to {value} {unit}").trim_end());
+        ui.label(format!("Set \"{name}\" to {value} {unit}").trim_end());
     }
     if let Some(names) = enable {
         let slots = state.simulations.selected().simulation.slots.iter();
@@ -309,7 +309,7 @@ fn run_ui(
             .filter(|slot| names.iter().any(|name| name == slot.key()))
             .map(|slot| slot.process.info().title)
             .collect();
-        ui.label(format!("Enables only: {}", if titles.is_empty() { "none".to_owned() } else { titles.join(", ") }));
+        ui.label(format!("Enable only: {}", if titles.is_empty() { "none".to_owned() } else { titles.join(", ") }));
     }
     if let Some(until) = state.lessons.runs_to() {
         return step_progress_ui(ui, state, until);

@@ -37,8 +37,7 @@ pub fn charts(way: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
     let ground = Chart::new("followed-ground", "Ground along the track", [metres, metres])
         .with_curve(Curve::line("ground", ground));
     let speed = steps().map(|(step, moment)| [step as f64, f64::from(moment.speed)]);
-    let speed =
-        Chart::new("followed-speed", "Speed", ["step", "units of the law"]).with_curve(Curve::line("speed", speed));
+    let speed = Chart::new("followed-speed", "Speed", ["step", "model units"]).with_curve(Curve::line("speed", speed));
     let water: Vec<[f64; 2]> =
         steps().filter_map(|(step, moment)| Some([step as f64, 100.0 * f64::from(moment.water?)])).collect();
     let mut all = vec![loads, exchanged, ground, speed];

@@ -127,7 +127,7 @@ fn balance(simulations: &Simulations, softness: f64) -> Option<(f64, f64)> {
 fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<AppCommand> {
     ui.add_space(4.0);
     let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else {
-        ui.label(RichText::new("No river is large enough. Lower \"From cells\" to find smaller ones.").weak());
+        ui.label(RichText::new("No river is large enough. Lower \"Channel threshold\" to find smaller ones.").weak());
         return None;
     };
     let name = if chosen { "Selected river" } else { "Largest river" };

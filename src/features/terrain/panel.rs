@@ -114,7 +114,7 @@ fn panel_ui(
         }
     });
     if session.heightmap.is_some() {
-        ui.label(RichText::new("Imported heightmap: only the Edge, Sand and Uplift parameters apply.").weak());
+        ui.label(RichText::new("Imported heightmap: only Edge, Sand thickness and Uplift apply.").weak());
     }
     let terrain = restarts.pending_terrain(session);
     let changes = group_ui(ui, ("terrain", &terrain), ("terrain", &TerrainParams::default()), main_only);

@@ -139,7 +139,7 @@ fn carving_outlets_and_filling_lakes_can_be_undone() {
     assert!(holds(&app));
     wait(&mut app);
     let (filled, told) = (terrain(&app).water_volume(), notices(&app));
-    assert!(filled > water, "rivers besides the lake: {filled} m³, and {water} m³ in the lake alone");
+    assert!(filled > water, "rivers outside the lake: {filled} m³, and {water} m³ in the lake alone");
     assert!(told.iter().any(|text| text.contains("Enable Water")), "{told:?}");
     send(&mut app, EditCommand::Undo);
     send(&mut app, DrainageCommand::FillRivers);

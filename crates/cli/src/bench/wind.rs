@@ -34,7 +34,7 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
     let ticks = |simulation: &mut Simulation, cells: usize| {
         let before = substeps(simulation);
         let (seconds, stages) = run_ticks(simulation, WIND_TICKS);
-        let air = stages.get("air").copied().unwrap_or_default();
+        let air = stages.get("airflow").copied().unwrap_or_default();
         let steps = (substeps(simulation) - before) as f64 * cells as f64;
         (seconds * 1e9 / steps, seconds * 1e3 / WIND_TICKS as f64, air * 1e9 / steps)
     };

@@ -18,13 +18,13 @@ const ERRORS: &str = "errors.log";
 /// Resources of a task, and place of its log.
 #[derive(Args)]
 pub(super) struct ClusterOptions {
-    /// Time limit of a task of the job: minutes, H:MM:SS or D-HH:MM:SS
+    /// Time limit per task: minutes, H:MM:SS or D-HH:MM:SS
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "emit")]
     time: Option<TimeLimit>,
-    /// Memory of a task of the job, e.g. 800M or 2G
+    /// Memory per task, e.g. 800M or 2G
     #[arg(long, value_name = "SIZE", requires = "emit")]
     mem: Option<Budget>,
-    /// Partition of the cluster in which the job runs
+    /// Cluster partition for the job
     #[arg(long, value_name = "NAME", value_parser = parse_partition, requires = "emit")]
     partition: Option<String>,
     /// Folder for one log per task; by default, errors of all tasks are logged to errors.log in the results folder

@@ -62,7 +62,7 @@ pub(super) fn read_pixels(
     }
     if encoding == Encoding::Grey && channels > 2 {
         let exact = "use 16-bit greyscale for exact heights, or --encoding for Terrain-RGB";
-        warnings.push(format!("colour image, its luminance is used as height; {exact}"));
+        warnings.push(format!("colour image; its luminance is used as height; {exact}"));
     }
     warnings.extend(recognition(encoding).filter(|_| asked.is_none()));
     let layout = RasterLayout { besides, ..RasterLayout::new(size, samples, warnings) };
@@ -87,7 +87,7 @@ pub(super) fn asked_encoding(
 ) -> Result<Option<Encoding>, Error> {
     match expected.options.encoding {
         Some(Encoding::Terrarium | Encoding::Mapbox) if !may_encode => {
-            let wrong = "there are no heights encoded in red, green and blue of 8 bits";
+            let wrong = "encoded heights require 8-bit red, green and blue channels";
             Err(Error::input(path, wrong, "omit --encoding"))
         }
         asked => Ok(asked),
@@ -101,9 +101,7 @@ pub(super) fn recognition(encoding: Encoding) -> Option<String> {
         Encoding::Terrarium => "Terrarium",
         Encoding::Mapbox => "Mapbox Terrain-RGB",
     };
-    Some(format!(
-        "colours look like heights encoded as {name}, and are read so; state another --encoding if they are not"
-    ))
+    Some(format!("the colours look like {name} heights and are decoded as such; otherwise set --encoding"))
 }
 
 /// Returns the value of a pixel of one to four samples, or NaN for a transparent one. Black encodes no height.

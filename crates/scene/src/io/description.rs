@@ -142,7 +142,7 @@ impl Description {
         match named.map(|name| (name, length_named(name))) {
             Some((_, Some((size, plural)))) => (size, (size != 1.0).then(|| plural.to_owned()), None),
             Some((name, None)) => {
-                let warning = format!("the unit of heights \"{name}\" is unknown, they are interpreted as metres");
+                let warning = format!("the unit of heights \"{name}\" is unknown; they are interpreted as metres");
                 (1.0, None, Some(warning))
             }
             None => {

@@ -200,14 +200,14 @@ fn choice(
             let sure = all.len() == 1 || ["Y", "Z"].contains(&name(found).as_str());
             if !sure {
                 warnings.push(format!(
-                    "several channels; heights are read from {}, choose another with --channel",
+                    "several channels; heights are read from {}; choose another with --channel",
                     name(found)
                 ));
             }
             return Ok(*found);
         }
     }
-    candidates.first().copied().ok_or_else(|| Error::input(path, "no layer of flat pixels", NEEDED))
+    candidates.first().copied().ok_or_else(|| Error::input(path, "no flat (non-deep) layer", NEEDED))
 }
 
 /// Returns the rank of a channel by its name, the lowest first, or `None` if it holds no elevations.
@@ -280,7 +280,7 @@ fn unusable(path: &Path, error: &exr::error::Error) -> Error {
     match error {
         exr::error::Error::Io(cause) => Error::unreadable(path, cause),
         exr::error::Error::NotSupported(what) => {
-            let right = "save it with ZIP or PIZ compression and full resolution of all channels";
+            let right = "save it with ZIP or PIZ compression and all channels at full resolution";
             Error::input(path, format!("not supported ({what})"), right)
         }
         other => Error::input(path, format!("not a complete EXR image ({other})"), NEEDED),

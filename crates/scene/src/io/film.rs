@@ -223,8 +223,9 @@ impl VideoWriter {
             return Err(encoding_failed(&self.path, &reported));
         }
         output::flush(part)?;
-        fs::rename(&*part, &self.path)
-            .map_err(|error| Error::output(&self.path, error.to_string(), format!("it is kept as {}", part.display())))
+        fs::rename(&*part, &self.path).map_err(|error| {
+            Error::output(&self.path, error.to_string(), format!("the video was kept as {}", part.display()))
+        })
     }
 }
 

@@ -78,7 +78,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints, format: ImageFormat)
     let rows = |take: &mut TakeRow| samples.chunks_exact(size.0 * channels).try_for_each(take);
     let mut raster = read_pixels(path, expected, size, PixelLayout { channels, is_wide }, 0, rows)?;
     if is_unused {
-        raster.warnings.push("all pixels are transparent, opacity is ignored".to_owned());
+        raster.warnings.push("all pixels are transparent; opacity is ignored".to_owned());
     }
     Ok(raster)
 }

@@ -112,7 +112,7 @@ pub fn parse<T: DeserializeOwned>(text: &str, before: usize) -> Result<T, String
 fn problem(error: &SpannedError, before: usize) -> String {
     let wrong = match &error.code {
         ron::Error::NoSuchStructField { expected, found, .. } => {
-            format!("unknown field `{found}`, the fields are {}", join_with_suggestion(expected, found))
+            format!("unknown field `{found}`; the fields are {}", join_with_suggestion(expected, found))
         }
         ron::Error::NoSuchEnumVariant { expected, found, .. } => {
             format!("unknown name `{found}`, the names are {}", join_with_suggestion(expected, found))
@@ -152,7 +152,7 @@ mod tests {
         for (text, said) in [
             (
                 "(\n  tics: 3,\n  law: Streams,\n)",
-                "line 12: unknown field `tics`, the fields are ticks, law (closest match: ticks)",
+                "line 12: unknown field `tics`; the fields are ticks, law (closest match: ticks)",
             ),
             ("(\n\n  law: Stream)", "line 13: unknown name `Stream`, the names are Streams (closest match: Streams)"),
             ("(ticks: 3)", "line 11: the field `law` is missing"),

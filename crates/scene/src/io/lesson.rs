@@ -235,7 +235,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
                 teacher = Some(LessonStep::default());
             } else if teacher.is_some() {
                 let wrong = format!("step \"{title}\" is never shown, because it follows \"{TEACHER}\"");
-                return Err(Error::input(path, wrong, "move it in front of that heading"));
+                return Err(Error::input(path, wrong, "move it before that heading"));
             } else {
                 steps.push(LessonStep { title, ..LessonStep::default() });
             }
@@ -308,11 +308,11 @@ fn check_code((line, depth, language, text): (usize, usize, String, String)) -> 
     let is_task = TASKS.contains(&name) || is_call && !["", "ask", "text"].contains(&&*language);
     match &*language {
         "ask" if depth == 1 => Ok(()),
-        "ask" => {
-            Err(format!("line {line}: a task inside a list or a quotation is not asked; begin its block at the margin"))
-        }
+        "ask" => Err(format!(
+            "line {line}: a task inside a list or block quote is ignored; start its code block at the left margin"
+        )),
         _ if is_task => Err(format!(
-            "line {line}: a code block of the language \"{language}\" holds a task; tasks need the language \"ask\""
+            "line {line}: a code block of the language \"{language}\" contains a task, but tasks require the language \"ask\""
         )),
         _ => Ok(()),
     }
@@ -538,8 +538,8 @@ mod tests {
             ("```text\nE", "```ask\nE", "step \"Run\" has two tasks"),
             ("minutes: 5", "minute: 5", "line 2: unknown field `minute`"),
             ("Run(ticks: 2)", "Run(tick: 2)", "line 27: unknown field `tick`"),
-            ("```ask\nRun(", "```aks\nRun(", "line 26: a code block of the language \"aks\" holds a task"),
-            ("```ask\nRun(", "```\nRun(", "line 26: a code block of the language \"\" holds a task"),
+            ("```ask\nRun(", "```aks\nRun(", "line 26: a code block of the language \"aks\" contains a task"),
+            ("```ask\nRun(", "```\nRun(", "line 26: a code block of the language \"\" contains a task"),
             ("```ask\nRun(ticks: 2)\n```", "* a\n\n  ```ask\n  Run(ticks: 2)\n  ```", "a task inside a list"),
             ("For the teacher", "For the Teachers", "the heading of the teacher's page must be"),
             ("Answers.\n", "Answers.\n\n## Last\n\nText.\n", "step \"Last\" is never shown"),

@@ -208,7 +208,7 @@ mod tests {
             ("(open: \"wadi\", colour: 3)", "line 1: unknown field `colour`"),
             (
                 "(open: \"wadi\",\n titel: \"a\")",
-                "line 2: unknown field `titel`, the fields are open, title, about, notes, set, ticks, \
+                "line 2: unknown field `titel`; the fields are open, title, about, notes, set, ticks, \
              sliders, camera, captions, seconds (closest match: title)",
             ),
             (

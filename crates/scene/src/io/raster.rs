@@ -65,7 +65,7 @@ pub(super) struct RasterLayout {
     pub description: Description,
     /// Band of the description, counted from 1.
     pub band: usize,
-    /// Memory that the reader needs besides the map, in bytes.
+    /// Memory that the reader needs in addition to the map, in bytes.
     pub besides: u64,
     /// Warnings for the user, without the file name.
     pub warnings: Vec<String>,
@@ -127,7 +127,7 @@ struct Conversion {
 }
 
 impl RasterLayout {
-    /// Creates the layout of a single band without a description that needs no memory besides the map.
+    /// Creates the layout of a single band without a description that needs no memory other than the map.
     pub(super) fn new(size: (usize, usize), samples: SampleScale, warnings: Vec<String>) -> Self {
         Self { size, samples, description: Description::default(), band: 1, besides: 0, warnings }
     }
@@ -533,8 +533,8 @@ impl ReadConstraints {
         };
         let conversion = Conversion { scale: scale * unit, offset: offset * unit };
         if !conversion.scale.is_normal() || !conversion.offset.is_finite() {
-            let wrong = format!("values × {scale} + {offset}, in units of {unit} m, are no heights");
-            return Err(Error::input(path, wrong, "correct the scale, the offset and the unit that the file states"));
+            let wrong = format!("values × {scale} + {offset}, in units of {unit} m, are not valid heights");
+            return Err(Error::input(path, wrong, "correct the scale, offset and unit in the file"));
         }
         Ok((conversion, sentence))
     }
@@ -565,7 +565,7 @@ impl ReadConstraints {
         } else if is_asked {
             warnings.push(format!(
                 "--min-height and --max-height apply to integers and to floats from 0 to 1; these values range from {low} to \
-                 {high} and are heights already"
+                 {high} and are already heights"
             ));
         }
     }
@@ -574,7 +574,7 @@ impl ReadConstraints {
 /// Returns the error about a channel that is not among the `count` ones of a file. `kind` is the word for a channel.
 pub(super) fn no_channel(path: &Path, kind: &str, name: &str, count: u64) -> Error {
     let right = match count {
-        1 => format!("the file has a single {kind}, omit --channel"),
+        1 => format!("the file has a single {kind}; omit --channel"),
         _ => format!("choose one of 1 to {count} with --channel"),
     };
     Error::input(path, format!("there is no {kind} {name}"), right)

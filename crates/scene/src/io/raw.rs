@@ -166,7 +166,7 @@ fn channel(path: &Path, expected: &ReadConstraints, count: u64, warnings: &mut V
         None => {
             if count > 1 {
                 warnings
-                    .push(format!("{count} channels; heights are read from channel 1, choose another with --channel"));
+                    .push(format!("{count} channels; heights are read from channel 1; choose another with --channel"));
             }
             Ok(0)
         }
@@ -229,7 +229,7 @@ fn recognised(
     }
     let best = candidates[best];
     warnings.push(format!(
-        "the cells look like {best} rather than {little}, and are read so; state their type with --raw-cells"
+        "the cells look like {best} rather than {little}, and are read as such; set their type with --raw-cells"
     ));
     Ok(best)
 }

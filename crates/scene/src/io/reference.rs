@@ -96,7 +96,8 @@ pub fn page(settings: Group<'_>) -> String {
             continue;
         }
         let text = info.map_or(String::new(), |info| process(info)) + &parameters(&collect_parameters((group, fields)));
-        part(group, &info.map_or_else(|| title(group), |info| info.title.to_owned()), &text);
+        let heading = if group == "water-look" { "Water appearance".to_owned() } else { title(group) };
+        part(group, &info.map_or(heading, |info| info.title.to_owned()), &text);
     }
     part("quantities", "Overlays", &quantities());
     part("lessons", "Lessons", &lessons());

@@ -194,7 +194,7 @@ fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
                 let names: Vec<&str> =
                     FIELDS.into_iter().chain(Layer::imports().map(|(_, import)| import.field)).collect();
                 let names = join_with_suggestion(&names, &field);
-                return Err(bad(format!("{line}unknown field `{field}`, the fields are {names}")));
+                return Err(bad(format!("{line}unknown field `{field}`; the fields are {names}")));
             }
         }
     }

@@ -97,7 +97,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     if external.is_file() {
         let (file, directories) = self::directories(&external)?;
         if !has_size(&directories[0], &file) {
-            let right = format!("a mask of {} × {} cells is needed, or none", size.0, size.1);
+            let right = format!("its mask must have {} × {} cells", size.0, size.1);
             return Err(Error::input(&external, "its size differs from that of the raster", right));
         }
         let mask = TiffImage::of(&directories[0], &file).map_err(|error| unusable(&external, &error))?;
@@ -201,10 +201,10 @@ fn band(
     let colours = if matches!(image.photometric, Some(RGB | YCBCR)) { " as colours" } else { "" };
     let opaque = count - image.extra.iter().filter(|extra| matches!(extra, 1 | 2)).count().min(count - 1);
     if opaque > 1 {
-        warnings.push(format!("{opaque} bands{colours}; heights are read from band 1, choose another with --channel"));
+        warnings.push(format!("{opaque} bands{colours}; heights are read from band 1; choose another with --channel"));
     }
     if image.photometric == Some(PALETTE) {
-        warnings.push("a palette of colours; its indices are read as heights".to_owned());
+        warnings.push("paletted image: palette indices are read as heights".to_owned());
     }
     Ok(0)
 }

@@ -288,7 +288,7 @@ fn starts(path: &Path, tiles: impl Iterator<Item = (usize, usize)>, overlap: usi
     let mut start = 0;
     for (side, inside) in tiles {
         if side <= overlap {
-            let wrong = format!("tiles of {side} cells cannot share {overlap}");
+            let wrong = format!("tiles of {side} cells cannot overlap by {overlap}");
             return Err(Error::input(path, wrong, "correct tile_overlap in their sidecars"));
         }
         placed.starts.push(start);

@@ -707,7 +707,7 @@ const POLAR_LONGITUDE: ProjectionParameter = ("central_meridian", &[3095, 3080])
 const FALSE_ORIGIN: [ProjectionParameter; 2] =
     [("false_easting", &[3082, 3086, 3090]), ("false_northing", &[3083, 3087, 3091])];
 
-/// Projections: code in GeoTIFF, name in well-known text, and parameters besides the false origin.
+/// Projections: code in GeoTIFF, name in well-known text, and parameters other than the false origin.
 const PROJECTIONS: [(u16, &str, &[ProjectionParameter]); 25] = [
     (1, "Transverse_Mercator", &[LATITUDE, LONGITUDE, SCALE]),
     (3, "Hotine_Oblique_Mercator", &[CENTRE_LATITUDE, CENTRE_LONGITUDE, AZIMUTH, GRID_ANGLE, SCALE]),

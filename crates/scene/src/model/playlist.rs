@@ -129,7 +129,7 @@ impl Item {
         let (first, last) = self.ticks;
         if last != 0 && first >= last {
             return Err(format!(
-                "`ticks` is ({first}, {last}); the last must be greater than the first, or 0 to run without end"
+                "`ticks` is ({first}, {last}); the last must be greater than the first, or 0 to run indefinitely"
             ));
         }
         if first > MAX_FAST_FORWARD {

@@ -137,7 +137,7 @@ impl Quantity {
             Quantity::StreamDischarge => (
                 "Droplet discharge",
                 "m²",
-                "Contributing area of the droplets that pass here. Multiply it by the rain rate to get the discharge.",
+                "Contributing area represented by the droplets that pass here. Multiply it by the rain rate to get the discharge.",
             ),
             Quantity::DrainageArea => (
                 "Drainage area",

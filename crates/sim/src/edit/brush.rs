@@ -135,7 +135,7 @@ impl Tool {
             Self::Erode => {
                 "Erode the ground with droplets that rain under the brush, with the parameters of the Droplets panel."
             }
-            Self::Water => "Add water, which flows while the Water process is on. Ctrl: remove water.",
+            Self::Water => "Add water, which flows while the Water process is enabled. Ctrl: remove water.",
         }
     }
 
@@ -286,11 +286,11 @@ pub struct Brush {
     #[reflect(@knob(0.1..=200.0).unit("%").source(THIS_WORK).log().main())]
     pub height: f32,
     /// Size of the bumps, as a percentage of the radius. Low values make gravel, high values hills.
-    #[reflect(@knob(2.0..=400.0).unit("%").source(THIS_WORK).log().main())]
+    #[reflect(@knob(2.0..=400.0).title("Feature size").unit("%").source(THIS_WORK).log().main())]
     pub detail: f32,
     /// Height of one terrace. Low values make many small terraces. On slopes so steep that they would be narrower than a few cells,
     /// terraces are 2, 4, 8 … times as high.
-    #[reflect(@knob(0.1..=1000.0).unit("m").source(THIS_WORK).log().main())]
+    #[reflect(@knob(0.1..=1000.0).title("Terrace height").unit("m").source(THIS_WORK).log().main())]
     pub step: f32,
     /// Rain to paint, as a multiple of the uniform rain. 0 keeps the place dry.
     #[reflect(@knob(0.0..=10.0).source(THIS_WORK).main())]
@@ -321,7 +321,7 @@ pub struct Brush {
     /// Height of the ground at which a locked brush stops.
     #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(THIS_WORK).only("lock=true"))]
     pub level: f32,
-    /// Symmetry: parts of the map to which each stroke is copied.
+    /// Symmetry: axes across which each stroke is mirrored.
     #[reflect(@choice().source(THIS_WORK).main())]
     pub symmetry: Symmetry,
     /// Parameters that follow the pressure of a pen, where the system reports it. A mouse always has full pressure.

@@ -207,7 +207,7 @@ pub struct TerrainParams {
     /// Initial thickness of the sand everywhere. Thin sand is soon washed away; thick sand hides the bedrock.
     #[reflect(@knob(0.0..=100.0).title("Sand thickness").unit("m").source("this work").main())]
     pub sand: f32,
-    /// Turn all ground above the lowest point into sand: heaps for the wind to shape.
+    /// Turn all ground above the lowest point into sand: mounds for the wind to shape.
     #[reflect(@choice().title("Sand only").source("McDonald 2020, simple wind erosion"))]
     pub loose: bool,
 }

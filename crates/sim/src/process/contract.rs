@@ -398,7 +398,7 @@ fn partial_tick_is_shown_only_at_consistent_stages() {
     assert!(waves > 2 && !rain.can_be_shown(), "{waves} waves");
     let mut blown = simulation(&terrain, "wind", 1);
     assert!(blown.can_be_shown());
-    while blown.stage().is_some_and(|(_, stage)| stage != "blow") {}
+    while blown.stage().is_some_and(|(_, stage)| stage != "transport") {}
     assert!(!blown.can_be_shown());
 }
 

@@ -173,7 +173,7 @@ impl Info {
 pub struct Context<'a> {
     /// The shared terrain.
     pub terrain: &'a mut Terrain,
-    /// Ledger in which every transfer is booked, under the key of the process.
+    /// Ledger in which every transfer is recorded, under the key of the process.
     pub ledger: &'a mut Ledger,
     /// Seed of the simulation.
     pub seed: u64,
@@ -273,7 +273,7 @@ pub trait Process: Duplicate + Send + Sync {
         None
     }
 
-    /// Returns the state that the next tick depends on besides parameters and layers. Creates it if there is none for this terrain.
+    /// Returns the state that the next tick depends on in addition to parameters and layers. Creates it if there is none for this terrain.
     fn state_values(&mut self, _: &Terrain) -> NamedValues<'_> {
         self.setup_mut().counts_mut().state_values()
     }

@@ -1,4 +1,4 @@
-//! State of a simulation besides layers and parameters, saved so that it resumes exactly where it stopped.
+//! State of a simulation other than layers and parameters, saved so that it resumes exactly where it stopped.
 
 use crate::process::ProcessCounts;
 

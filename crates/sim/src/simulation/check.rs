@@ -136,7 +136,7 @@ pub const CHECKS: [Check; 9] = [
         measure: together,
     },
     Check {
-        title: "Bit-identical on all threads",
+        title: "Bit-identical on any number of threads",
         about: "Number of cells that differ between a run on one thread and the same run on all threads.",
         expected: 0.0,
         within: 0.0,

@@ -192,7 +192,7 @@ impl Simulation {
         kept.map(Slot::key).collect()
     }
 
-    /// Returns the state that these processes keep between ticks, besides their parameters, by process and name.
+    /// Returns the state that these processes keep between ticks in addition to their parameters, by process and name.
     pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, StateValue<'_>)> {
         let mut all = Vec::new();
         for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {

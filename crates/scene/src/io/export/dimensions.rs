@@ -206,7 +206,7 @@ pub struct Dimensions {
     pub preset: Option<&'static str>,
     /// Masks of the map `weights`.
     pub weights: WeightChannels,
-    /// Levels of detail of meshes: each halves the columns and rows of the previous one. 0 is the same as 1.
+    /// Number of mesh levels of detail; each has half the columns and rows of the previous one. 0 is the same as 1.
     pub mesh_levels: u32,
 }
 
@@ -274,7 +274,7 @@ impl Dimensions {
         let (width, height) = self.file_size(terrain);
         let least = TileGrid::MIN_SIDE.max(2 * overlap);
         if overlap > TileGrid::MAX_OVERLAP || width.min(height) < least {
-            let wrong = format!("tiles of {width} × {height} cells that share {overlap} are too small");
+            let wrong = format!("tiles of {width} × {height} cells are too small for an overlap of {overlap}");
             return Err(InvalidInput { wrong, right: "use fewer tiles or less overlap".to_owned() });
         }
         Ok(())

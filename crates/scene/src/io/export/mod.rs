@@ -178,7 +178,7 @@ const DERIVED_MAPS: [(&str, &str, &str, Content); 26] = [
     (
         "stream-discharge",
         "m²",
-        "Discharge of the droplet streams as a contributing area, in square metres.",
+        "Droplet discharge, expressed as a contributing area, in square metres.",
         Content::ProcessMap(|run| run.quantity(Quantity::StreamDischarge)),
     ),
     (
@@ -224,7 +224,7 @@ const DERIVED_MAPS: [(&str, &str, &str, Content); 26] = [
         "Tree cover: expected fraction of the ground under trees. The parameter look.woods sets it.",
         Content::Numbers(weights::tree_cover),
     ),
-    ("trees", "", "Scattered trees with position, rotation and size, as dense as the tree cover.", Content::Trees),
+    ("trees", "", "Scattered trees with position, rotation and size; density follows the tree cover.", Content::Trees),
     ("nodata", "", "NODATA mask: 1 where the heightmap has no data and outside the map, 0 elsewhere.", Content::Nodata),
     ("mesh", "", "Terrain mesh with its colour map; as .stl a watertight solid for 3D printing.", Content::Mesh),
 ];

@@ -74,7 +74,7 @@ pub const SETS: [ExportSet; 8] = [
             steps: &[
                 "In Landscape mode, choose New, then Import from File, and select the heights. For tiles, select any of them.",
                 "Enter location and scale as above. With this location, heights above sea level are kept.",
-                "Create layers from the grey maps and from the channels of the weights.",
+                "Create layers from the greyscale maps and the channels of the weight map.",
             ],
         }),
     },
@@ -187,7 +187,7 @@ pub const SETS: [ExportSet; 8] = [
             tile_names: TileNames::Tms,
             settings: &[ImportSetting::new("pixel_size", "Pixel size", "m", |of| of.cell)],
             steps: &[
-                "The files contain their georeference; pixels are areas. Without a coordinate reference system, the lower left corner is \
+                "The files are georeferenced; pixels are areas. Without a coordinate reference system, the lower left corner is \
                  at 0, 0, in metres.",
             ],
         }),

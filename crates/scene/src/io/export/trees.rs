@@ -36,7 +36,7 @@ struct ScatteredTree {
     scale: f32,
 }
 
-/// Scatters trees on a jittered grid, as dense as the tree cover.
+/// Scatters trees on a jittered grid with a density that follows the tree cover.
 fn scattered(subject: &ExportSubject) -> Vec<ScatteredTree> {
     let (cover, ground) = (subject.clear_padding(tree_cover(subject)), subject.terrain.ground());
     let cell = f64::from(subject.terrain.cell_size);

@@ -113,8 +113,8 @@ const CURVATURE: f32 = 0.5;
 /// Half the width of the distribution of the noise that separates forest from open land.
 const CLUMPS: f32 = 0.25;
 
-/// Returns the expected fraction of each cell under trees, by the rules with which the viewport draws forest: on soil in hollows and along
-/// streams rather than on crests, and never in water or on rock, snow and sand.
+/// Returns the expected fraction of each cell under trees, by the rules with which the viewport draws forest: on soil, on concave ground
+/// and along streams rather than on crests, and never in water or on rock, snow and sand.
 pub(super) fn tree_cover(subject: &ExportSubject) -> Grid {
     let (terrain, look) = (&subject.terrain, &subject.look);
     let ground = terrain.ground();

@@ -84,10 +84,8 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let mut warnings = Vec::new();
     if chosen.sampling != [1, 1] {
         let [x, y] = chosen.sampling;
-        warnings.push(format!(
-            "channel {} has one sample per {x} × {y} pixels, which is repeated between them",
-            chosen.name
-        ));
+        warnings
+            .push(format!("channel {} is subsampled ({x} × {y} pixels per sample); samples are repeated", chosen.name));
     }
     // Bytes of a line of the image.
     let line_bytes = |y: i64| -> usize {

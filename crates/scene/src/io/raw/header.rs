@@ -18,7 +18,7 @@ use crate::{
 
 /// Keys of the value of cells without data.
 const NODATA: &[&str] = &["nodata_value", "nodata", "nodatavalue"];
-const NEEDED: &str = "a header states nrows, ncols, and the type and order of the cells";
+const NEEDED: &str = "a header has nrows, ncols, cell type and byte order";
 /// Largest position in a file that is plausible, in bytes.
 const MOST_BYTES: u64 = 1 << 48;
 
@@ -77,7 +77,7 @@ pub fn read_with_header(path: &Path, expected: &ReadConstraints, is_float: bool)
         return Err(Error::input(&beside, "its rows overlap", NEEDED));
     }
     if cells.row.saturating_mul(rows) > MOST_BYTES || cells.first > MOST_BYTES {
-        return Err(Error::input(&beside, "its rows are outside of any file", NEEDED));
+        return Err(Error::input(&beside, "its rows extend beyond the file", NEEDED));
     }
     let samples = sample_scale(header.kind);
     cells.raster(path, expected, size, samples, header.description, warnings)
@@ -290,7 +290,7 @@ mod tests {
             "skipbytes 1e19",
         ] {
             let wrong = read(&format!("nrows 2\nncols 2\nnbits 8\n{lines}\n"), &[0; 8]).expect_err(lines);
-            assert!(wrong.contains("outside of any file"), "{lines}: {wrong}");
+            assert!(wrong.contains("extend beyond the file"), "{lines}: {wrong}");
         }
     }
 }

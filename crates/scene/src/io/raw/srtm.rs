@@ -42,7 +42,7 @@ pub fn read_hgt(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
     }
     let affine = place(path, columns, rows);
     if affine.is_none() {
-        warnings.push("its name does not state its place, such as N46E007.hgt".to_owned());
+        warnings.push("its name gives no position, e.g. N46E007.hgt".to_owned());
     }
     let crs = if affine.is_some() { Crs::Epsg(WGS_84) } else { Crs::Unknown };
     let description = Description { affine, crs, nodata: Some("-32768".to_owned()), ..Description::default() };

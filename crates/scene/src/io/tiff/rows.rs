@@ -147,7 +147,7 @@ impl TiffImage {
         usize::try_from(bits.div_ceil(8)).ok()
     }
 
-    /// Returns the memory that reading needs besides the rows, in bytes.
+    /// Returns the memory that reading needs in addition to the rows, in bytes.
     pub fn memory(&self) -> u64 {
         let row = self.row_bytes().map_or(u64::MAX, |bytes| bytes as u64);
         // Decoded strips or tiles side by side, and one as stored; LERC has a copy of one, and its mask.

@@ -531,7 +531,7 @@ fn heights_encoded_in_colours_are_read_and_recognised() {
             let map = sample.read_with(&Options { encoding: stated, ..Options::default() });
             let map = map.unwrap_or_else(|error| panic!("{error}"));
             assert!((map.heights.at(5, 7) - scale * f32::from(height(5, 7))).abs() < 0.01, "{encoding:?}");
-            let is_reported = map.warnings.iter().any(|warning| warning.contains("look like heights encoded"));
+            let is_reported = map.warnings.iter().any(|warning| warning.contains("heights and are decoded as such"));
             assert_eq!(is_reported, stated.is_none(), "{:?}", map.warnings);
         }
     }
@@ -576,7 +576,7 @@ fn unsupported_bands_are_refused_with_a_remedy() {
         assert!(error.ends_with(&format!("{said}; {remedy}")), "{error}");
     }
     assert!(
-        refused(&mut Sample::plain(), Some("2")).ends_with("no band 2; the file has a single band, omit --channel")
+        refused(&mut Sample::plain(), Some("2")).ends_with("no band 2; the file has a single band; omit --channel")
     );
     assert!(
         refused(&mut colours(|_| [1, 2, 3]), Some("4")).ends_with("no band 4; choose one of 1 to 3 with --channel")

@@ -39,7 +39,7 @@ impl Lesson {
                 }
                 Some(task @ Task::Measure { key, expect, .. }) => {
                     let found = task.measure(session, &answers);
-                    let found = found.ok_or_else(|| here("there is nothing to measure".to_owned()))?;
+                    let found = found.ok_or_else(|| here("the measured quantity has no value".to_owned()))?;
                     answers.insert(key.clone(), Answer::Measured { read: found, found });
                     let holds = (expect.0..=expect.1).contains(&found);
                     played.push(LessonMeasurement {

@@ -62,9 +62,9 @@ pub enum Course {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RiverParams {
     /// Draw rivers where water would flow, even if none is simulated.
-    #[reflect(@choice().source("this work").main())]
+    #[reflect(@choice().title("Show rivers").source("this work").main())]
     pub shown: bool,
-    /// Course of the rivers: along the slope of the terrain, or along droplets, which meander, divide and build deltas.
+    /// Course of the rivers: along the slope of the terrain, or along droplet streams, which meander, divide and build deltas.
     #[reflect(@choice().source("this work").main())]
     pub course: Course,
     /// Drainage area at which a river begins. Low values draw every gully, high values only the large rivers.

@@ -64,8 +64,8 @@ stages! {
     /// Droplets spawn: uniformly, weighted by the rain map if there is one, and at springs if enabled.
     Rain = "rain",
     /// Droplets move downhill, eroding and depositing, until all have ended; their remaining load then settles. While Water is
-    /// on, their remaining water joins it.
-    Run = "run",
+    /// enabled, their remaining water joins it.
+    Run = "descent",
 }
 
 /// Declaration of the process.

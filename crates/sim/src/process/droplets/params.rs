@@ -41,7 +41,7 @@ pub struct Params {
     /// once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).title("Total droplets").unit("droplets").source(D1).log().grows().indirect())]
     pub total: u32,
-    /// Spawn droplets at springs too. Their fraction of the droplets equals their fraction of the water supply.
+    /// Spawn droplets at springs too. Springs receive droplets in proportion to their share of the water supply.
     #[reflect(@choice().source("this work").only("mode=default").indirect())]
     pub springs: bool,
     /// Sediment supply of springs, as a fraction of the transport capacity of the streams below them on the initial terrain.
@@ -52,8 +52,8 @@ pub struct Params {
     /// springs.
     #[reflect(@knob(0.0..=100.0).unit("mm/h").source("this work").only("mode=default"))]
     pub rain_rate: f32,
-    /// Water of a droplet, as a depth over one cell. While Water is on, the remainder joins the water where the droplet ends.
-    /// High values raise lakes; at 0 droplets add no water.
+    /// Water of a droplet, as a depth over one cell. While Water is enabled, the remainder joins the water where the
+    /// droplet ends. High values raise lakes; at 0 droplets add no water.
     #[reflect(@knob(0.0..=1.0).title("Water per droplet").unit("m").source("this work").only("mode=default").indirect())]
     pub water: f32,
     /// Droplets per tick whose track is drawn. High values hide the ground; 0 draws none. Does not affect the terrain.
@@ -82,7 +82,7 @@ pub struct Params {
     pub min_volume: f32,
     /// Transport capacity at a slope of one and a drainage area of one hectare, as a thickness over one cell. High values incise
     /// deep valleys.
-    #[reflect(@knob(0.1..=100.0).unit("m").source("after Whipple & Tucker 1999").log().main().only("mode=default law=streams"))]
+    #[reflect(@knob(0.1..=100.0).title("Capacity coefficient").unit("m").source("after Whipple & Tucker 1999").log().main().only("mode=default law=streams"))]
     pub entrainment: f32,
     /// Rate at which the load approaches the capacity, per unit of length. High values erode slopes and valleys alike; low values
     /// let streams cut narrow channels.
@@ -92,7 +92,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=100.0).source(H1).only("mode=published law=streams"))]
     pub entrainment_factor: f32,
     /// Fraction of the gap between load and capacity that a step closes.
-    #[reflect(@knob(0.001..=1.0).symbol("Kd").source(H1).log().only("mode=published law=streams"))]
+    #[reflect(@knob(0.001..=1.0).title("Relaxation fraction").symbol("Kd").source(H1).log().only("mode=published law=streams"))]
     pub equilibration: f32,
     /// Exponent of the drainage area in the transport capacity. It sets the concavity of the rivers.
     #[reflect(@knob(0.1..=0.8).symbol("θ").source("Whipple & Tucker 1999").only("mode=default law=streams"))]
@@ -113,7 +113,7 @@ pub struct Params {
     /// Number of steps after which a droplet ends.
     #[reflect(@knob(10.0..=10_000.0).title("Maximum steps").unit("steps").source(H1).log().only("mode=published law=streams"))]
     pub max_age: u32,
-    /// Length on the ground of one cell of the published map: values per step, or per unit of time or length, refer to it.
+    /// Cell size of the published program, to which values per step, time or length refer.
     #[reflect(@knob(0.1..=1000.0).title("Published cell size").unit("m").symbol("L").source("this work").log().only("mode=default"))]
     pub length: f32,
     /// Steepest stable angle of banks cut by droplets, in rock of softness 0.5; harder rock stands steeper. Steeper banks fail.

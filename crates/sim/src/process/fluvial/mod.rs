@@ -14,7 +14,7 @@
 //! The scheme is stable for ticks of any length, but flow is routed only once for each, and uplift precedes erosion. A long tick is therefore
 //! divided into substeps (`substeps.rs`).
 //!
-//! Outlets are the base level and keep their height: they neither rise nor erode nor aggrade, and the sediment that reaches them is booked
+//! Outlets are the base level and keep their height: they neither rise nor erode nor aggrade, and the sediment that reaches them is recorded
 //! as outflow, less what creeps in over the border. On an open map they are the border cells where water leaves ([`drainage`](crate::hydrology::drainage)); all other border
 //! cells rise and erode like the interior, and hillslopes continue over the border. The rounding error of a tick, as heights have 24 bits,
 //! is carried over to the next.
@@ -60,15 +60,15 @@ use crate::{
 
 stages! {
     /// Uplift raises the bedrock.
-    Rise = "rise",
+    Rise = "uplift",
     /// Flow is routed from every cell to a receiver, and out of depressions over their spill points.
-    Drain = "drain",
+    Drain = "flow routing",
     /// Slopes above the critical slope fail; rivers erode their beds and deposit sediment.
-    Cut = "cut",
+    Cut = "erosion",
     /// Hillslopes diffuse by soil creep.
     Creep = "creep",
     /// The change is applied to the layers: erosion takes sand first, then rock; deposition adds sand.
-    Lay = "lay",
+    Lay = "apply",
 }
 
 /// Declaration of the process.

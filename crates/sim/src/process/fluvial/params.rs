@@ -39,11 +39,11 @@ pub struct Params {
     /// Uplift rate where the uplift map is 1. High values build high, steep mountains; at 0 the terrain is only worn down.
     #[reflect(@knob(0.0..=1e-2).unit("m/yr").symbol("U").source(BRAUN).main())]
     pub uplift_rate: f32,
-    /// Erodibility of rock of medium softness. High values keep the terrain low; low values let it grow to the critical slope.
+    /// Erodibility of rock of medium softness. High values keep the terrain low; low values let it steepen to the critical slope.
     /// Its unit depends on the area exponent, so values are only comparable for the same exponent.
     #[reflect(@knob(ERODIBILITY).unit("m^(1−2m)/yr").symbol("Kd").source(BRAUN).log().main())]
     pub erodibility: f32,
-    /// Erodibility of sand relative to that of rock. High values clear deposits away immediately; low values let them stay.
+    /// Erodibility of sand relative to that of rock. High values remove deposits immediately; low values preserve them.
     #[reflect(@knob(1.0..=10.0).unit("×").source("this work").log().only("mode=default"))]
     pub sand_factor: f32,
     /// Deposition coefficient of river sediment. High values build wide fans and plains; at 0 all sediment leaves the map.

@@ -58,10 +58,10 @@ pub struct Params {
     /// Depth of rain on every cell per shower. High values flood the map; at low values the water evaporates on the way. In the
     /// corrected mode the value is for cells of 1 m and grows in proportion to the cell size, as does the simulated time per
     /// tick.
-    #[reflect(@knob(0.0..=0.2).unit("m").source(G1).main())]
+    #[reflect(@knob(0.0..=0.2).title("Rain depth").unit("m").source(G1).main())]
     pub rain: f32,
     /// Interval between showers. Short intervals keep the map wet; long ones let it dry.
-    #[reflect(@knob(1.0..=200.0).unit("ticks").source(G1).log().main())]
+    #[reflect(@knob(1.0..=200.0).title("Rain interval").unit("ticks").source(G1).log().main())]
     pub interval: u32,
     /// Fraction of the water that evaporates per tick. With high values water dries up before it leaves the slopes; at 0 it
     /// fills every depression.
@@ -71,10 +71,10 @@ pub struct Params {
     #[reflect(@knob(0.0..=2.0).title("Transport capacity").symbol("Kc").source(G1).main())]
     pub capacity: f32,
     /// Fraction of the excess sediment that settles per tick. High values deposit it immediately.
-    #[reflect(@knob(0.0..=1.0).symbol("Kd").source(G1).main())]
+    #[reflect(@knob(0.0..=1.0).title("Settling fraction").symbol("Kd").source(G1).main())]
     pub deposition: f32,
     /// Fraction of the capacity deficit that is eroded per tick. High values erode where the flow increases.
-    #[reflect(@knob(0.0..=1.0).symbol("Ks").source(G1).main())]
+    #[reflect(@knob(0.0..=1.0).title("Entrainment fraction").symbol("Ks").source(G1).main())]
     pub dissolution: f32,
 }
 

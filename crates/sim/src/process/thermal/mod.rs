@@ -64,11 +64,11 @@ pub struct Params {
     /// Talus slope of the softest rock; in the corrected mode, rock is never less steep than its sand. High values preserve all cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
-    /// Use a separate time step for thermal erosion. When off, and while Water is on, a tick spans the same simulated time as a
+    /// Use a separate time step for thermal erosion. When off, and while Water is enabled, a tick spans the same simulated time as a
     /// tick of Water.
     #[reflect(@choice().title("Separate time step").source("this work").indirect())]
     pub own_time: bool,
-    /// Simulated time per tick if Water is off or Separate time step is on. In the corrected mode the value is for a terrain 256 m wide and grows
+    /// Simulated time per tick if Water is disabled or Separate time step is on. In the corrected mode the value is for a terrain 256 m wide and grows
     /// in proportion to the width.
     #[reflect(@knob(0.0..=0.05).title("Time step").unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
@@ -110,7 +110,7 @@ pub const INFO: Info = Info {
     }],
     limiters: &[Limiter {
         name: "rate",
-        about: "Ticks too long for the rate: the fraction that fails per tick was limited to the whole excess.",
+        about: "Ticks whose time step exceeded the failure time: at most the whole excess failed.",
     }],
 };
 

@@ -53,7 +53,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
             let bed_slopes = slopes(&ground);
             let (equation, symbol, about, squared) = if params.capacity == Capacity::Collision {
                 let surface = slopes(&|x, y| ground(x, y) + terrain.water.at(x, y));
-                let meets = "component of the flow direction into the bed, not less than Least tilt";
+                let meets = "component of the flow direction into the bed, not less than Minimum tilt";
                 (
                     "C = Kc·max(least, −N·V)·v·(1 − h/Kdmax)",
                     "−N·V",
@@ -61,7 +61,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
                     collision_squared(bed_slopes, surface, (u, v)),
                 )
             } else {
-                let steep = "sine of the slope of the ground, not less than Least tilt";
+                let steep = "sine of the slope of the ground, not less than Minimum tilt";
                 ("C = Kc·sin α·v·(1 − h/Kdmax)", "sin α", steep, sine_squared(bed_slopes))
             };
             terms.push(Term::new(symbol, about, squared.sqrt().max(params.least_tilt), ""));

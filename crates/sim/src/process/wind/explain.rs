@@ -28,7 +28,7 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     let carries = saturated_flux(capacity, shear, threshold) / (1.0 - dry).max(1e-3);
     let (sand, water) = (cell.layer_value(&terrain.sand), cell.layer_value(&terrain.water));
     let outcome = if water > SHELTERS {
-        "Water shelters the ground: sand carried by the wind falls into it."
+        "Standing water covers the ground: wind-blown sand settles in it."
     } else if shear <= threshold && times == 0.0 {
         "The air is still here, in the separation bubble behind a sharp crest: all incoming sand is deposited."
     } else if shear <= threshold && shear > dry {

@@ -52,13 +52,13 @@ factors!(strength, abrasion, saturation_length, capacity, speed_up, repose_angle
 
 stages! {
     /// Direction, strength and turbulence of the wind are sampled for this tick.
-    Gust = "gust",
-    /// The deflection and speed-up of the wind by the ground are computed, if the ground has changed enough since the last time.
-    Air = "air",
+    Gust = "forcing",
+    /// The deflection and speed-up of the wind by the terrain are computed, if the ground has changed enough since the last time.
+    Air = "airflow",
     /// The wind entrains sand up to its capacity and deposits it in the lee.
-    Blow = "blow",
+    Blow = "transport",
     /// Sand steeper than the angle of repose slides.
-    Slide = "slide",
+    Slide = "avalanching",
 }
 
 /// Declaration of the process.

@@ -39,7 +39,7 @@ pub struct Params {
     /// Relative variation of the strength from tick to tick. Gusts make dunes less regular.
     #[reflect(@knob(0.0..=1.0).source(THIS_WORK).only("mode=default"))]
     pub gusts: f32,
-    /// Variation of the direction from tick to tick. High values round off crests and widen heaps.
+    /// Variation of the direction from tick to tick. High values round off crests and widen mounds.
     #[reflect(@knob(0.0..=180.0).title("Direction variation").unit("°").source(THIS_WORK).only("mode=default"))]
     pub swing: f32,
     /// Direction towards which a second wind blows.
@@ -50,10 +50,10 @@ pub struct Params {
     #[reflect(@knob(0.0..=1.0).title("Second wind fraction").source(THIS_WORK).main().only("mode=default"))]
     pub second_share: f32,
     /// Rotation of the wind per thousand ticks. Winds that come from several sides in turn form star dunes.
-    #[reflect(@knob(-3600.0..=3600.0).unit("°").source(THIS_WORK).only("mode=default"))]
+    #[reflect(@knob(-3600.0..=3600.0).title("Rotation rate").unit("°").source(THIS_WORK).only("mode=default"))]
     pub turning: f32,
-    /// Number of directions between which a turning wind switches. With three or more, a heap grows an arm for each. At 0 the wind turns
-    /// continuously, which wears heaps down.
+    /// Number of directions between which a turning wind switches. With three or more, a mound grows an arm for each. At 0 the wind turns
+    /// continuously, which wears mounds down.
     #[reflect(@knob(0.0..=12.0).title("Directions").unit("sides").source("Zhang et al. 2012; this work").only("mode=default").indirect())]
     pub sides: u32,
     /// Number of grains per tick. High values change the terrain faster and make ticks slower.
@@ -66,7 +66,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=500.0).title("Visible tracks").unit("tracks").source(THIS_WORK).indirect())]
     pub tracks: u32,
     /// Rate at which the map of wind paths is updated. Low values keep old paths for longer.
-    #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
+    #[reflect(@knob(0.001..=1.0).title("Wind path update rate").unit("1/tick").source(W1).log().indirect())]
     pub path_rate: f32,
     /// Abrasion rate of bare rock by sand in the air. High values turn rock into sand and round off obstacles.
     #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main().only("mode=default or law=2020"))]
@@ -82,12 +82,12 @@ pub struct Params {
     #[reflect(@knob(0.001..=1.0).symbol("g").source(W1).log().only("mode=published law=2020"))]
     pub gravity: f32,
     /// Height difference up to which sand is stable, as a multiple of 80 cells. High values form rough, steep dunes.
-    #[reflect(@knob(0.0..=0.05).source(W1).only("mode=published law=2020"))]
+    #[reflect(@knob(0.0..=0.05).title("Slope limit (2020)").source(W1).only("mode=published law=2020"))]
     pub roughness: f32,
     /// Fraction of the excess height difference that slides. High values flatten dunes.
-    #[reflect(@knob(0.0..=1.0).source(W1).only("mode=published law=2020"))]
+    #[reflect(@knob(0.0..=1.0).title("Sliding fraction").source(W1).only("mode=published law=2020"))]
     pub settling: f32,
-    /// Distance over which the sand flux saturates. Short lengths form small, closely spaced dunes, long ones few large dunes. Heaps
+    /// Distance over which the sand flux saturates. Short lengths form small, closely spaced dunes, long ones few large dunes. Mounds
     /// lower than about three saturation lengths vanish.
     #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("mode=default"))]
     pub saturation_length: f32,
@@ -99,7 +99,7 @@ pub struct Params {
     /// Speed-up of the wind over rising ground. High values form low dunes that grow and move fast.
     #[reflect(@knob(0.0..=15.0).title("Speed-up").symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("mode=default"))]
     pub speed_up: f32,
-    /// Upwind shift of the maximum shear stress from the crest. It makes heaps grow; at 0 they spread.
+    /// Upwind shift of the maximum shear stress from the crest. It makes mounds grow; at 0 they spread.
     #[reflect(@knob(0.0..=2.0).title("Upwind shift").symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("mode=default"))]
     pub lead: f32,
     /// Shear stress on the ground below which no sand moves, as a fraction of the stress of a wind of strength 2 over a plain.
@@ -121,7 +121,7 @@ pub struct Params {
     #[reflect(@knob(5.0..=60.0).title("Angle of repose").unit("°").symbol("φ").source("dry sand; this work").main().only("mode=default"))]
     pub repose_angle: f32,
     /// Fraction of the gap between load and capacity that a grain closes in a step.
-    #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("mode=published law=boundary-layer"))]
+    #[reflect(@knob(0.0..=1.0).title("Relaxation fraction").symbol("ks").source(W2).only("mode=published law=boundary-layer"))]
     pub uptake: f32,
     /// Fall of a grain in flight per step and load.
     #[reflect(@knob(0.0..=1.0).title("Grain weight").source(W2).only("mode=published law=boundary-layer"))]

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The ground is one solid; its two layers are only kept in step. Eq. 15 does not conserve sediment: the amount created or
-//! destroyed is booked as lost, and so is water displaced by sediment.
+//! destroyed is recorded as lost, and so is water displaced by sediment.
 
 mod erode;
 mod flow;
