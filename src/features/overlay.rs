@@ -49,7 +49,9 @@ fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Ov
         .selected_text(title(overlay.shown))
         .show_ui(ui, |ui| {
             access::begin_list(ui);
-            for quantity in std::iter::once(None).chain(Quantity::all().map(Some)) {
+            let search = access::list_search(ui, Quantity::all().count());
+            let offered = std::iter::once(None).chain(Quantity::all().map(Some));
+            for quantity in offered.filter(|&quantity| search.finds(title(quantity))) {
                 let about = quantity.map_or("Show the terrain without an overlay.", Quantity::about);
                 let label = access::choice(ui, overlay.shown == quantity, title(quantity));
                 if label.on_hover_text(about).clicked() {

@@ -193,9 +193,14 @@ fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a
             .selected_text(chosen.map_or("none".to_owned(), name))
             .show_ui(ui, |ui| {
                 access::begin_list(ui);
+                let search = access::list_search(ui, offered.len());
                 for parameter in std::iter::once(None).chain(offered.iter().map(Some)) {
                     let on = parameter.map(|parameter| &parameter.path) == chosen.map(|chosen| &chosen.path);
-                    let row = access::choice(ui, on, parameter.map_or("none".to_owned(), name));
+                    let title = parameter.map_or("none".to_owned(), name);
+                    if !search.finds(&title) {
+                        continue;
+                    }
+                    let row = access::choice(ui, on, title);
                     let row = match parameter {
                         Some(parameter) => row.on_hover_text(parameter.doc),
                         None => row,

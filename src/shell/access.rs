@@ -169,6 +169,40 @@ pub(crate) fn begin_list(ui: &egui::Ui) {
     }
 }
 
+/// Number of options above which a list has a search field.
+const SEARCHED_LIST: usize = 10;
+
+/// Draws a search field at the top of an open list, after [`begin_list`], if it has many options. Returns the search.
+pub(crate) fn list_search(ui: &mut egui::Ui, options: usize) -> ListSearch {
+    if options <= SEARCHED_LIST {
+        return ListSearch(String::new());
+    }
+    let id = ui.id().with("search");
+    let mut typed: String = ui.data(|data| data.get_temp(id)).filter(|_| !opens(ui, 0)).unwrap_or_default();
+    let field = egui::TextEdit::singleline(&mut typed).hint_text("Search").desired_width(f32::INFINITY);
+    let field = ui.add(field);
+    name(&field, "Search");
+    if opens(ui, 0) || opens(ui, 1) {
+        // Instead of the selected option.
+        ui.data_mut(|data| data.remove::<(u64, egui::LayerId)>(list_id()));
+        field.request_focus();
+    }
+    let search = ListSearch(typed.to_lowercase());
+    ui.data_mut(|data| data.insert_temp(id, typed));
+    search
+}
+
+/// Search text of an open list.
+pub(crate) struct ListSearch(String);
+
+impl ListSearch {
+    /// Returns `true` if an option with this text is to be drawn.
+    pub(crate) fn finds(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.0.split_whitespace().all(|word| text.contains(word))
+    }
+}
+
 /// Draws an option of an open list. Selecting it closes the list.
 pub(crate) fn list_choice<T: PartialEq>(ui: &mut egui::Ui, now: &mut T, value: T, text: impl Into<WidgetText>) {
     if choice(ui, *now == value, text).clicked() {

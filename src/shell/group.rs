@@ -130,7 +130,7 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
             });
         });
     }
-    named.on_hover_ui(|ui| tooltip_ui(ui, parameter, default, idle));
+    style::tooltip_beside(&named, |ui| tooltip_ui(ui, parameter, default, idle));
     // The context menu opens anywhere in the row.
     let pressed = ui.input(|input| input.pointer.secondary_clicked()) && ui.rect_contains_pointer(row.response.rect);
     let focused = field.has_focus() && !ui.ctx().text_edit_focused();
@@ -202,8 +202,12 @@ pub(crate) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) ->
                 .selected_text(choice_title(name))
                 .show_ui(ui, |ui| {
                     access::begin_list(ui);
+                    let search = access::list_search(ui, parameter.choices.len());
                     for choice in &parameter.choices {
-                        access::list_choice(ui, name, choice.clone(), choice_title(choice));
+                        let title = choice_title(choice);
+                        if search.finds(&title) {
+                            access::list_choice(ui, name, choice.clone(), title);
+                        }
                     }
                 })
                 .response

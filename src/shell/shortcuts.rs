@@ -29,11 +29,11 @@ pub(crate) enum KeyboardFocus {
     Commands,
     /// The camera walks or flies and takes the movement keys.
     Camera,
-    /// A focused button or slider, which takes all keys except function keys and those with Ctrl.
+    /// A focused button or slider, which takes all keys except function keys and those with Ctrl or Alt.
     Widget,
     /// The focused viewport, which takes Space, Tab and the arrow keys without Alt or Ctrl. All others go to the command table.
     Viewport,
-    /// An open modeless window: Escape closes it, and no brush is selected. Keys with Ctrl go to the command table.
+    /// An open modeless window: Escape closes it, and no brush is selected. Keys with Ctrl or Alt go to the command table.
     Window,
     /// A text field, which also takes the editing shortcuts with Ctrl.
     TextField,
@@ -177,7 +177,7 @@ pub(crate) fn send_commands(
                     KeyboardFocus::Commands => true,
                     KeyboardFocus::Camera => !is_movement_key(modifiers, key),
                     KeyboardFocus::Viewport => !is_viewport_key(modifiers, key),
-                    KeyboardFocus::Widget | KeyboardFocus::Window => function_key || modifiers.command,
+                    KeyboardFocus::Widget | KeyboardFocus::Window => function_key || modifiers.command || modifiers.alt,
                     KeyboardFocus::TextField => {
                         // On macOS, Alt types symbols.
                         function_key || modifiers.alt && !MAC || modifiers.command && !TEXT_EDITING_KEYS.contains(&key)

@@ -185,13 +185,20 @@ pub const SCROLL_BAR: f32 = 4.0;
 
 /// Draws a grid row: a name with its tooltip, and a right-aligned value.
 pub fn value_row(ui: &mut egui::Ui, name: &str, value: String, help: &str) {
-    ui.label(name).on_hover_text(help);
+    tooltip_beside(&ui.label(name), |ui| drop(ui.label(help)));
     let value = egui::RichText::new(value).monospace().size(11.0);
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         ui.add_space(SCROLL_BAR);
         ui.label(value)
     });
     ui.end_row();
+}
+
+/// Shows a tooltip left of a row of the sidebar while the pointer is on the row, so that it does not cover the rows below.
+pub fn tooltip_beside(row: &egui::Response, content_ui: impl FnOnce(&mut egui::Ui)) {
+    let mut tooltip = egui::Tooltip::for_enabled(row);
+    tooltip.popup = tooltip.popup.align(egui::RectAlign::LEFT_START);
+    tooltip.show(content_ui);
 }
 
 /// Applies the style of the panels. `first` also loads the icon font and sets global options.

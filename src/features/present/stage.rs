@@ -208,13 +208,16 @@ fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Resp
             let slider = slider.logarithmic(log).show_value(false);
             if parameter.whole { slider.integer() } else { slider }
         });
-        // Familiar readings for visitors: rain per hour, and the direction the wind comes from.
+        // Familiar readings for visitors: rain per hour, and the direction the wind comes from. Units of the grid tell them nothing.
         let reading = parameter.knob.reading.format_alias(*number, |unit| display_unit(units(ui), unit));
-        let text = reading.unwrap_or_else(|| {
+        let is_physical = !unit.contains("cells");
+        let text = reading.or_else(|| {
             let (unit, times) = display_unit(units(ui), unit);
-            format!("{} {unit}", format_number(*number * times))
+            is_physical.then(|| format!("{} {unit}", format_number(*number * times)))
         });
-        ui.label(RichText::new(text).color(Color32::WHITE));
+        if let Some(text) = text {
+            ui.label(RichText::new(text).color(Color32::WHITE));
+        }
         slider
     })
     .inner

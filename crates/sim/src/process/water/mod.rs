@@ -345,7 +345,9 @@ impl Process for Water {
                     Scheme::Pipes(pipes) => pipes.discard_display(),
                 }
                 let whole = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
-                let stable = self.largest_stable_dt(terrain);
+                let params = &self.setup.params;
+                let splits = params.substeps || params.mode == Mode::Corrected;
+                let stable = if splits { self.largest_stable_dt(terrain) } else { f32::INFINITY };
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);

@@ -29,6 +29,10 @@ pub struct Params {
     /// the number of cells. Long ticks are split into substeps; at 0 the water does not move.
     #[reflect(@knob(0.0..=0.05).title("Time step").unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
+    /// Split ticks that exceed the stability limit into stable substeps. When off, each tick is a single step, as published: beyond the limit
+    /// the water oscillates from cell to cell.
+    #[reflect(@choice().title("Stable substeps").source("Jákó & Tóth 2011, table 2").only("mode=published"))]
+    pub substeps: bool,
     /// Rain on every cell. High values flood the map; low values leave only the springs.
     #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main().reads(DisplayAlias::Rain))]
     pub rain_rate: f32,
@@ -94,6 +98,7 @@ impl Default for Params {
         Self {
             mode: Mode::Corrected,
             dt: 0.02,
+            substeps: true,
             rain_rate: 0.0005,
             evaporation_rate: 0.0002,
             roughness: 0.04,
