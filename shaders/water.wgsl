@@ -25,28 +25,39 @@ struct Water {
 @group(1) @binding(3) var<uniform> water: Water;
 
 // Water level and weight of a cell for averages over wet cells; 0 if dry.
-fn wet_level(cell: vec2<i32>) -> vec2<f32> {
-    let here = texel(cell);
+fn wet_level(here: vec4<f32>) -> vec2<f32> {
     return select(vec2(0.0), vec2(here.r + here.b, 1.0), here.b > water.film.x);
 }
 
-// Height of the water surface in metres, interpolated between wet cells only, so that banks do not raise it. At the shore it
-// extends at water level into the bank, where the ground hides it.
+// Height at which the surface passes a cell: the level of its water or, if it is dry, its ground, but not above the water around it.
+fn passed_level(here: vec4<f32>, around: f32) -> f32 {
+    return select(min(here.r, around), here.r + here.b, here.b > water.film.x);
+}
+
+// Height of the water surface in metres. Banks do not raise it: at the shore it extends at water level into them, where the ground
+// hides it. At a front it falls to the dry ground.
 fn surface(cell: vec2<f32>) -> f32 {
     let first = vec2<i32>(floor(cell));
     let part = cell - floor(cell);
-    let above = wet_level(first) * (1.0 - part.x) + wet_level(first + vec2(1, 0)) * part.x;
-    let below = wet_level(first + vec2(0, 1)) * (1.0 - part.x) + wet_level(first + vec2(1, 1)) * part.x;
-    let inside = above * (1.0 - part.y) + below * part.y;
+    let nw = texel(first);
+    let ne = texel(first + vec2(1, 0));
+    let sw = texel(first + vec2(0, 1));
+    let se = texel(first + vec2(1, 1));
+    let inside = mix(mix(wet_level(nw), wet_level(ne), part.x), mix(wet_level(sw), wet_level(se), part.x), part.y);
+    if inside.y > 1e-3 {
+        let mean = inside.x / inside.y;
+        let above = mix(passed_level(nw, mean), passed_level(ne, mean), part.x);
+        let below = mix(passed_level(sw, mean), passed_level(se, mean), part.x);
+        return mix(above, below, part.y);
+    }
     let near = vec2<i32>(round(cell));
-    var around = wet_level(near + vec2(-1, 0)) + wet_level(near + vec2(1, 0));
-    around += wet_level(near + vec2(0, -1)) + wet_level(near + vec2(0, 1));
-    around += wet_level(near + vec2(-1, -1)) + wet_level(near + vec2(1, 1));
-    around += wet_level(near + vec2(1, -1)) + wet_level(near + vec2(-1, 1));
+    var around = wet_level(texel(near + vec2(-1, 0))) + wet_level(texel(near + vec2(1, 0)));
+    around += wet_level(texel(near + vec2(0, -1))) + wet_level(texel(near + vec2(0, 1)));
+    around += wet_level(texel(near + vec2(-1, -1))) + wet_level(texel(near + vec2(1, 1)));
+    around += wet_level(texel(near + vec2(1, -1))) + wet_level(texel(near + vec2(-1, 1)));
     let ground = bilinear(cell).r;
     let bank = min(around.x / max(around.y, 1.0), ground + 0.5 * water.film.x);
-    let dry = select(ground - 2.0 * water.film.y, bank, around.y > 0.5);
-    return select(dry, inside.x / max(inside.y, 1e-4), inside.y > 1e-3);
+    return select(ground - 2.0 * water.film.y, bank, around.y > 0.5);
 }
 
 struct Pixel {
