@@ -139,9 +139,9 @@ impl ImportExportDialogs {
     }
 }
 
-/// Adds a file to the playlist in the playlist editor.
+/// Adds files to the playlist in the playlist editor.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
-pub struct AddToPlaylist(pub PathBuf);
+pub struct AddToPlaylist(pub Vec<PathBuf>);
 
 impl AppCommandEvent for AddToPlaylist {}
 
@@ -400,7 +400,7 @@ fn format_ui(ui: &mut Ui, import: &mut ImportDialog) {
     });
 }
 
-/// Returns an error message if a file cannot be a scene of a playlist.
+/// Returns an error message if a file cannot be a scene of a playlist. Reads the file.
 pub fn playlist_error(path: &Path) -> Option<String> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let known = terrain_extensions().contains(&&*ending);
@@ -433,7 +433,9 @@ pub(crate) fn take_dropped_files(
     });
     let files: Vec<&PathBuf> = files.collect();
     if windows.is_open("playlist") {
-        commands.write_batch(files.into_iter().map(|path| AddToPlaylist(path.clone()).into()));
+        if !files.is_empty() {
+            commands.write(AddToPlaylist(files.into_iter().cloned().collect()).into());
+        }
         return;
     }
     match files[..] {
