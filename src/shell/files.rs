@@ -151,7 +151,7 @@ pub struct OpenImportDialog(pub Layer, pub PathBuf);
 
 /// Opens, loads or imports a file dropped on the window.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
-struct OpenDroppedFile(PathBuf);
+pub struct OpenDroppedFile(pub PathBuf);
 
 impl AppCommandEvent for OpenDroppedFile {}
 
