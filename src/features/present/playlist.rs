@@ -198,7 +198,7 @@ fn playlist_ui(
     open: &mut bool,
 ) -> Option<AppCommand> {
     if dialog.cards.is_empty() {
-        dialog.cards = cards(context);
+        dialog.cards = cards();
     }
     if !std::mem::replace(&mut dialog.begun, true) {
         let dropped = std::mem::take(&mut dialog.list.scenes);
