@@ -380,7 +380,9 @@ fn draw_when_changed(
         view.rendered_fraction = (size.as_vec2() - edges) / whole.as_vec2();
         view.frames += 1;
     }
-    last.again = last.due > 0 || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL);
+    last.again = last.due > 0
+        || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL)
+        || seen.blocks.waits_for_light();
     if last.again {
         again.write(RequestRedraw);
     }
