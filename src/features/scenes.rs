@@ -77,7 +77,7 @@ fn pane_ui(InMut(window): InMut<FloatingWindowUi>, mut scenes: ResMut<SceneGalle
 fn scenes_ui(context: &egui::Context, scenes: &mut SceneGallery, open: &mut bool) -> Option<AppCommand> {
     let opened = scenes.cards.is_empty();
     if opened {
-        scenes.cards = cards(context);
+        scenes.cards = cards();
         // In display order, so that Enter opens the first visible scene.
         scenes.cards.sort_by_key(|card| GROUPS.iter().position(|group| *group == card.scene.group));
     }

@@ -13,6 +13,7 @@ use bevy::{
     ecs::system::SystemParam,
     prelude::*,
     render::render_resource::{AsBindGroup, TextureFormat},
+    window::PrimaryWindow,
 };
 
 use super::{
@@ -81,7 +82,7 @@ impl SurfaceMaterial for GroundMaterial {
     const LAND: bool = true;
 }
 
-/// Maximum time for which a frame waits for lighting while more changes are expected.
+/// Maximum time for which a frame waits for lighting, in a window or while more changes are expected.
 const WAIT: Duration = Duration::from_millis(5);
 
 /// One state of one session on screen.
@@ -205,8 +206,12 @@ impl TerrainBlocks {
 
     /// `true` if this state and its lighting are on screen.
     pub(super) fn is_on_screen(&self, revision: Revision) -> bool {
-        let same = self.shown.as_ref().is_some_and(|(seen, ..)| *seen == revision);
-        same && !self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
+        self.shown.as_ref().is_some_and(|(seen, ..)| *seen == revision) && !self.waits_for_light()
+    }
+
+    /// `true` if lighting is in progress.
+    pub(super) fn waits_for_light(&self) -> bool {
+        self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
     }
 
     /// `true` if lighting of the same terrain is in progress. A replaced terrain does not wait for it.
@@ -215,7 +220,7 @@ impl TerrainBlocks {
         let sizes = sizes.map(|terrain| (terrain.width(), terrain.height()));
         let same = self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
             && sizes.eq(self.present.iter().map(|block| block.size));
-        same && self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
+        same && self.waits_for_light()
     }
 
     /// Returns the number of finished lighting updates.
@@ -379,6 +384,7 @@ fn show_light(
     simulations: Res<Simulations>,
     (transport, view): (Res<Transport>, Res<ViewportArea>),
     buttons: Res<ButtonInput<MouseButton>>,
+    windows: Query<(), With<PrimaryWindow>>,
     mut blocks: ResMut<TerrainBlocks>,
     mut assets: BlockAssets,
 ) {
@@ -390,7 +396,8 @@ fn show_light(
     for (session, block) in sessions {
         block.lit.begin(Light::of(&simulations.selected().look, session.simulation.terrain.cell_size), more);
     }
-    assets.fetch(blocks, more.then(|| Instant::now() + WAIT));
+    // Off-screen, the frame of a paused simulation is complete.
+    assets.fetch(blocks, (more || !windows.is_empty()).then(|| Instant::now() + WAIT));
 }
 
 /// Shows the last finished tick: updates textures, and adds or removes blocks.

@@ -30,6 +30,7 @@ use super::{
     DrawSystems,
     capture::{self, Part, ScreenshotState},
     ground::TerrainBlocks,
+    surroundings::Surroundings,
 };
 use thalweg_scene::{
     look::ToneCurve,
@@ -198,6 +199,7 @@ struct RedrawInputs<'w> {
     brushes: Res<'w, Brushes>,
     waiting: Res<'w, RenderStatus>,
     blocks: Res<'w, TerrainBlocks>,
+    surroundings: Res<'w, Surroundings>,
 }
 
 /// Annotations on the terrain.
@@ -231,6 +233,12 @@ impl RedrawInputs<'_> {
             || self.divider.is_changed()
             || self.on_land.overlay.is_changed()
             || self.on_land.channels.is_changed()
+            || self.surroundings.is_changed()
+    }
+
+    /// `true` while parts of the image are computed in the background.
+    fn waits_for_parts(&self) -> bool {
+        self.blocks.waits_for_light() || self.surroundings.waits_for_letters()
     }
 }
 
@@ -348,6 +356,7 @@ fn draw_when_changed(
     let tone = seen.simulations.selected().look.tone_curve;
     let wanted = DrawSettings { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
     let complete = seen.blocks.is_on_screen(*seen.revision)
+        && !seen.surroundings.waits_for_letters()
         && seen.on_land.channels.are_current(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to be idle: the pose of the request is kept.
     taking.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
@@ -380,7 +389,8 @@ fn draw_when_changed(
         view.rendered_fraction = (size.as_vec2() - edges) / whole.as_vec2();
         view.frames += 1;
     }
-    last.again = last.due > 0 || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL);
+    last.again =
+        last.due > 0 || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL) || seen.waits_for_parts();
     if last.again {
         again.write(RequestRedraw);
     }

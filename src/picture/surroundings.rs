@@ -3,6 +3,7 @@
 use bevy::{
     prelude::*,
     render::render_resource::{AsBindGroup, TextureFormat},
+    window::PrimaryWindow,
 };
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
     plinth::Plinth,
     relief::{self, RIM_CELLS},
 };
-use crate::world::{FrameSystems, Preferences, Simulations};
+use crate::world::{FrameSystems, Preferences, Simulations, background::BackgroundTask};
 use thalweg_scene::model::MOST_SIDE_BY_SIDE;
 
 /// Maximum number of blocks that shade the ground plane; also in `shaders/table.wgsl`.
@@ -77,15 +78,48 @@ impl SurfaceMaterial for GroundPlaneMaterial {
 /// Rows of the rim texture: four for each block of the present, then of the starts.
 const RIMS: usize = 2 * 4 * MOST_BLOCKS;
 
-/// Materials shared by all blocks.
+/// Materials shared by all blocks. Changed when another lettering is shown.
 #[derive(Resource)]
-struct Surroundings {
+pub(super) struct Surroundings {
     sky: Handle<SkyMaterial>,
     table: Handle<GroundPlaneMaterial>,
     rims: Handle<Image>,
     /// The plinth shown and its lettering.
     plinth: Option<Plinth>,
     letters: Handle<Image>,
+    /// Lettering of the next plinth, which is shown once this is drawn.
+    lettering: Option<BackgroundTask<Plinth, Image>>,
+}
+
+impl Surroundings {
+    /// `true` while lettering is being drawn.
+    pub(super) fn waits_for_letters(&self) -> bool {
+        self.lettering.is_some()
+    }
+
+    /// Updates the plinth to the wanted one as soon as its lettering is drawn, or waits for that. Returns `true` if it changed.
+    fn show_plinth(&mut self, wanted: Option<Plinth>, images: &mut Assets<Image>, waits: bool) -> bool {
+        let mut changed = self.take_letters(images, waits);
+        if self.plinth != wanted && self.lettering.is_none() {
+            match wanted {
+                Some(plinth) => self.lettering = Some(BackgroundTask::start(plinth.clone(), move || plinth.image())),
+                None => (self.plinth, changed) = (None, true),
+            }
+            changed |= self.take_letters(images, waits);
+        }
+        changed
+    }
+
+    /// Shows the next plinth if its lettering is drawn, or waits for it. Returns `true` if there was one.
+    fn take_letters(&mut self, images: &mut Assets<Image>, waits: bool) -> bool {
+        let drawn = self.lettering.take_if(|lettering| waits || lettering.is_finished()).map(BackgroundTask::finish);
+        let Some((plinth, image)) = drawn else { return false };
+        self.plinth = Some(plinth);
+        if let Some(image) = image {
+            self.letters = images.add(image);
+        }
+        true
+    }
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -120,13 +154,13 @@ fn build(
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
     commands.spawn(DrawnMesh { mesh: meshes.add(lying), material: table.clone(), tract: None });
-    commands.insert_resource(Surroundings { sky, table, rims, plinth: None, letters });
+    commands.insert_resource(Surroundings { sky, table, rims, plinth: None, letters, lettering: None });
 }
 
 /// Updates light, colours and shadows of sky and ground plane.
 fn show(
     blocks: Res<TerrainBlocks>,
-    (simulations, preferences): (Res<Simulations>, Res<Preferences>),
+    (simulations, preferences, windows): (Res<Simulations>, Res<Preferences>, Query<(), With<PrimaryWindow>>),
     mut parts: ResMut<Surroundings>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
@@ -135,15 +169,14 @@ fn show(
 ) {
     let Some(&scene) = blocks.numbers.first() else { return };
     let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.times_lit());
-    if !(blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed()) {
+    let changes = blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed();
+    if !(changes || parts.waits_for_letters()) {
         return;
     }
     let plinth = Plinth::of(&simulations, &scene, preferences.settings.units);
-    if parts.plinth != plinth {
-        if let Some(plinth) = &plinth {
-            parts.letters = images.add(plinth.image());
-        }
-        parts.plinth = plinth;
+    // Off-screen, every frame is complete.
+    if parts.bypass_change_detection().show_plinth(plinth, &mut images, windows.is_empty()) {
+        parts.set_changed();
     }
     let seen = Some((blocks.times_lit(), blocks.numbers.clone()));
     if *lit != seen {
@@ -169,4 +202,45 @@ fn show(
         (table.scene, table.blocks, table.plinth) = (scene, places, reach.extend(0.0).extend(0.0));
         table.letters = parts.letters.clone();
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{super::numbers::alone, *};
+    use thalweg_scene::{io::scene::open_first, model::origin::Options, settings::UnitSystem};
+
+    fn plinth(title: &str) -> Option<Plinth> {
+        let options = Options { size: Some((64, 48)), ..Options::default() };
+        let mut session = open_first("round-hill", &options).expect("built in");
+        title.clone_into(&mut session.title);
+        session.look.plinth = true;
+        let numbers = alone(&session);
+        Plinth::of(&Simulations::new(vec![session]), &numbers, UnitSystem::Metric)
+    }
+
+    #[test]
+    fn plinth_changes_together_with_its_lettering() {
+        let mut images = Assets::<Image>::default();
+        let mut parts = Surroundings {
+            sky: Handle::default(),
+            table: Handle::default(),
+            rims: Handle::default(),
+            plinth: None,
+            letters: Handle::default(),
+            lettering: None,
+        };
+        let [first, second] = ["Hill", "Dale"].map(plinth);
+        assert!(parts.show_plinth(first.clone(), &mut images, true), "an off-screen frame is incomplete");
+        assert_eq!(parts.plinth, first);
+        let letters = parts.letters.clone();
+        while !parts.show_plinth(second.clone(), &mut images, false) {
+            assert_eq!((&parts.plinth, &parts.letters), (&first, &letters));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(parts.plinth == second && parts.letters != letters && !parts.waits_for_letters());
+        assert!(!parts.show_plinth(second, &mut images, false), "nothing changed");
+        assert!(parts.show_plinth(None, &mut images, false) && parts.plinth.is_none());
+    }
 }

@@ -15,13 +15,13 @@ use super::{
     style,
 };
 use crate::world::{
-    AppCommand, AppCommandEvent, FileCommand, LoadStamp, NoticeLevel, Notices, Preferences, Presentation, Simulations,
-    WindowCommand,
+    AppCommand, AppCommandEvent, FileCommand, Job, JobKind, Jobs, LoadStamp, NoticeLevel, Notices, Preferences,
+    Presentation, Simulations, WindowCommand,
 };
 use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::{
-        export, heightmap,
+        Error, JobProgress, export, heightmap,
         lesson::{self, is_lesson},
         playlist,
         preset::{self, Preset},
@@ -142,15 +142,21 @@ impl ImportExportDialogs {
     }
 }
 
-/// Adds a file to the playlist in the playlist editor.
+/// Adds files to the playlist in the playlist editor.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
-pub struct AddToPlaylist(pub PathBuf);
+pub struct AddToPlaylist(pub Vec<PathBuf>);
 
 impl AppCommandEvent for AddToPlaylist {}
 
 /// Opens the import dialog for a file that was selected or dropped.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct OpenImportDialog(pub Layer, pub PathBuf);
+
+/// Opens, loads or imports a file dropped on the window.
+#[derive(Event, Clone, Debug, PartialEq, Eq)]
+pub struct OpenDroppedFile(pub PathBuf);
+
+impl AppCommandEvent for OpenDroppedFile {}
 
 /// Opens the export dialog.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +173,7 @@ impl AppCommandEvent for SetExportFolder {}
 pub(crate) fn plugin(app: &mut App) {
     app.add_commands("File", 20, commands);
     app.init_resource::<ImportExportDialogs>()
+        .add_observer(open_dropped_file)
         .add_observer(open_import_dialog)
         .add_observer(open_export_dialog)
         .add_observer(set_export_folder);
@@ -403,7 +410,7 @@ fn format_ui(ui: &mut Ui, import: &mut ImportDialog) {
     });
 }
 
-/// Returns an error message if a file cannot be a scene of a playlist.
+/// Returns an error message if a file cannot be a scene of a playlist. Reads the file.
 pub fn playlist_error(path: &Path) -> Option<String> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let known = terrain_extensions().contains(&&*ending);
@@ -418,7 +425,7 @@ pub fn playlist_error(path: &Path) -> Option<String> {
     Some(format!("{}: {what}. Add projects, scenes or heightmaps.", path.display()))
 }
 
-/// Opens, loads or imports a file dropped on the window, depending on its extension and contents. The playlist editor takes any number.
+/// Takes files dropped on the window: one file to open or import, or any number for the playlist editor.
 pub(crate) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     presentation: Option<Res<Presentation>>,
@@ -431,32 +438,14 @@ pub(crate) fn take_dropped_files(
         return;
     }
     let files = drops.read().filter_map(|event| match event {
-        FileDragAndDrop::DroppedFile { path_buf, .. } => Some(path_buf),
+        FileDragAndDrop::DroppedFile { path_buf, .. } => Some(path_buf.clone()),
         _ => None,
     });
-    let files: Vec<&PathBuf> = files.collect();
-    if windows.is_open("playlist") {
-        commands.write_batch(files.into_iter().map(|path| AddToPlaylist(path.clone()).into()));
-        return;
-    }
-    match files[..] {
+    let files: Vec<PathBuf> = files.collect();
+    match &files[..] {
         [] => {}
-        [path] if path.is_dir() => {
-            notices.notify(NoticeLevel::Error, format!("{}: this is a folder. Drop a file instead.", path.display()));
-        }
-        [path] if Preset::load(path).is_ok() => {
-            commands.write(FileCommand::LoadPreset(path.clone()).into());
-        }
-        [path]
-            if is_project(path)
-                || is_lesson(path)
-                || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) =>
-        {
-            commands.write(FileCommand::Open(path.clone(), Options::default()).into());
-        }
-        [path] => {
-            commands.write(OpenImportDialog(Layer::Bedrock, path.clone()).into());
-        }
+        _ if windows.is_open("playlist") => drop(commands.write(AddToPlaylist(files).into())),
+        [path] => drop(commands.write(OpenDroppedFile(path.clone()).into())),
         _ => {
             let text = format!("{} files were dropped. Drop one scene or map at a time.", files.len());
             notices.notify(NoticeLevel::Error, text);
@@ -464,17 +453,41 @@ pub(crate) fn take_dropped_files(
     }
 }
 
+/// Finds out in the background what a dropped file contains, and then sends the command for it.
+fn open_dropped_file(dropped: On<OpenDroppedFile>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
+    let path = dropped.0.clone();
+    let send = |In(command): In<AppCommand>, mut commands: MessageWriter<AppCommand>| {
+        commands.write(command);
+    };
+    let job = Job::new(JobKind::Independent, "");
+    jobs.start(&mut notices, job, move |_: &JobProgress| command_for_dropped(path), send);
+}
+
+/// Returns the command that opens, loads or imports a dropped file, depending on its extension and contents.
+fn command_for_dropped(path: PathBuf) -> Result<AppCommand, Error> {
+    let is_scene = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
+    Ok(match () {
+        () if path.is_dir() => return Err(Error::input(&path, "this is a folder", "drop a file instead")),
+        () if Preset::load(&path).is_ok() => FileCommand::LoadPreset(path).into(),
+        () if is_scene || is_project(&path) || is_lesson(&path) => FileCommand::Open(path, Options::default()).into(),
+        () => OpenImportDialog(Layer::Bedrock, path).into(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn dropped(paths: &[&Path]) -> (Vec<AppCommand>, Vec<String>) {
+    fn dropped(paths: &[&Path], edits_playlist: bool) -> (Vec<AppCommand>, Vec<String>) {
         let mut app = App::new();
         app.add_message::<FileDragAndDrop>()
             .add_message::<AppCommand>()
             .init_resource::<Notices>()
             .init_resource::<FloatingWindows>()
             .add_systems(Update, take_dropped_files);
+        if edits_playlist {
+            app.world_mut().resource_mut::<FloatingWindows>().open("playlist");
+        }
         for path in paths {
             let window = Entity::PLACEHOLDER;
             app.world_mut().write_message(FileDragAndDrop::DroppedFile { window, path_buf: path.to_path_buf() });
@@ -486,14 +499,17 @@ mod tests {
 
     #[test]
     fn dropped_scene_preset_and_map_become_commands() {
-        let scene = dropped(&[Path::new("/maps/mine.ron")]);
-        assert_eq!(scene, (vec![FileCommand::Open("/maps/mine.ron".into(), Options::default()).into()], vec![]));
+        let command = |path: &Path| command_for_dropped(path.to_owned()).expect("it is no folder");
+        let scene = Path::new("/maps/mine.ron");
+        assert_eq!(command(scene), FileCommand::Open(scene.into(), Options::default()));
         let folder = tempfile::tempdir().expect("a temporary folder");
         let preset = folder.path().join("wind.ron");
         std::fs::write(&preset, r#"(parameters: {"wind.strength": "2"})"#).expect("it is writable");
-        assert_eq!(dropped(&[&preset]), (vec![FileCommand::LoadPreset(preset.clone()).into()], vec![]));
-        let map = dropped(&[Path::new("/maps/height.png")]);
-        assert_eq!(map, (vec![OpenImportDialog(Layer::Bedrock, "/maps/height.png".into()).into()], vec![]));
+        assert_eq!(command(&preset), FileCommand::LoadPreset(preset.clone()));
+        let map = Path::new("/maps/height.png");
+        assert_eq!(command(map), OpenImportDialog(Layer::Bedrock, map.into()));
+        let error = command_for_dropped(folder.path().into()).expect_err("it is a folder").to_string();
+        assert!(error.contains("this is a folder; drop a file"), "{error}");
     }
 
     #[test]
@@ -516,11 +532,12 @@ mod tests {
     }
 
     #[test]
-    fn dropped_folder_or_multiple_files_are_rejected() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let (commands, told) = dropped(&[folder.path()]);
-        assert!(commands.is_empty() && told[0].contains("this is a folder. Drop a file"), "{told:?}");
-        let (commands, told) = dropped(&[Path::new("/maps/height.png"); 10]);
+    fn multiple_dropped_files_are_for_the_playlist_only() {
+        let map = Path::new("/maps/height.png");
+        assert_eq!(dropped(&[map], false), (vec![OpenDroppedFile(map.into()).into()], vec![]));
+        let (commands, told) = dropped(&[map; 10], false);
         assert!(commands.is_empty() && told[0].contains("10 files were dropped. Drop one"), "{told:?}");
+        assert_eq!(dropped(&[map; 2], true), (vec![AddToPlaylist(vec![map.into(); 2]).into()], vec![]));
+        assert_eq!(dropped(&[], true), (vec![], vec![]));
     }
 }

@@ -1,14 +1,22 @@
 //! Built-in scenes with their thumbnails.
 
-use std::cmp::Reverse;
+use std::{
+    cmp::Reverse,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
-use bevy_egui::egui::{self, FontId, Sense, TextureHandle, TextureOptions, Ui};
+use bevy_egui::egui::{self, ColorImage, FontId, Sense, TextureHandle, TextureId, TextureOptions, Ui};
 
-use super::style;
+use super::{DRAWN_ONCE, style};
+use crate::world::background::BackgroundTask;
 use thalweg_scene::io::{
     picture_of,
     scene::{BUILT_IN, Scene, THUMBNAILS},
 };
+
+/// Polling interval for a decoded thumbnail.
+const POLL: Duration = Duration::from_millis(20);
 
 /// A selectable scene.
 pub struct Card {
@@ -16,7 +24,13 @@ pub struct Card {
     pub name: &'static str,
     /// Contents of the scene file.
     pub scene: Scene,
-    picture: TextureHandle,
+    picture: Mutex<CardPicture>,
+}
+
+/// Thumbnail of a card, decoded in the background.
+struct CardPicture {
+    decoding: Option<BackgroundTask<(), ColorImage>>,
+    texture: Option<TextureHandle>,
 }
 
 /// Returns the cards that contain each of the words of a search text, those with most of them in the title first.
@@ -31,15 +45,17 @@ pub fn search<'a>(cards: &'a [Card], typed: &str) -> Vec<&'a Card> {
 }
 
 /// Returns cards of all built-in scenes.
-pub fn cards(context: &egui::Context) -> Vec<Card> {
-    BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect()
+pub fn cards() -> Vec<Card> {
+    BUILT_IN.into_iter().zip(THUMBNAILS).map(card).collect()
 }
 
-fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str), &[u8])) -> Card {
-    let (size, pixels) = picture_of(picture).unwrap_or_default();
-    let picture = egui::ColorImage::from_rgb(size, &pixels);
-    let picture = context.load_texture(name, picture, TextureOptions::LINEAR);
-    Card { name, scene: ron::from_str(text).unwrap_or_default(), picture }
+fn card(((name, text), picture): ((&'static str, &str), &'static [u8])) -> Card {
+    let decode = move || {
+        let (size, pixels) = picture_of(picture).unwrap_or_default();
+        ColorImage::from_rgb(size, &pixels)
+    };
+    let picture = CardPicture { decoding: Some(BackgroundTask::start((), decode)), texture: None };
+    Card { name, scene: ron::from_str(text).unwrap_or_default(), picture: Mutex::new(picture) }
 }
 
 impl Card {
@@ -70,10 +86,27 @@ impl Card {
         response.on_hover_text(&self.scene.about)
     }
 
-    /// Paints the thumbnail.
+    /// Paints the thumbnail, once it is decoded.
     pub fn paint(&self, painter: &egui::Painter, at: egui::Rect) {
         let whole = egui::Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
-        painter.image(self.picture.id(), at, whole, egui::Color32::WHITE);
+        if let Some(texture) = self.texture(painter.ctx()) {
+            painter.image(texture, at, whole, egui::Color32::WHITE);
+        }
+    }
+
+    /// Returns the texture of the thumbnail, or `None` until it is decoded.
+    fn texture(&self, context: &egui::Context) -> Option<TextureId> {
+        let once = context.data(|data| data.get_temp(egui::Id::new(DRAWN_ONCE))).unwrap_or(false);
+        let mut picture = self.picture.lock().unwrap_or_else(PoisonError::into_inner);
+        let CardPicture { decoding, texture } = &mut *picture;
+        let decoded = decoding.take_if(|decoding| once || decoding.is_finished());
+        if let Some(decoded) = decoded.and_then(BackgroundTask::join) {
+            *texture = Some(context.load_texture(self.name, decoded, TextureOptions::LINEAR));
+        }
+        if decoding.is_some() {
+            context.request_repaint_after(POLL);
+        }
+        texture.as_ref().map(TextureHandle::id)
     }
 }
 
@@ -86,9 +119,12 @@ mod tests {
     fn every_scene_has_heading_and_thumbnail() {
         let context = egui::Context::default();
         let _ = context.run_ui(egui::RawInput::default(), |ui| {
-            let cards = cards(ui.ctx());
+            let cards = cards();
+            ui.data_mut(|data| data.insert_temp(egui::Id::new(DRAWN_ONCE), true));
             for card in &cards {
-                assert_eq!(card.picture.size(), [240, 150], "{}", card.name);
+                assert!(card.texture(ui.ctx()).is_some(), "{} has no thumbnail", card.name);
+                let picture = card.picture.lock().expect("nothing panicked");
+                assert_eq!(picture.texture.as_ref().map(TextureHandle::size), Some([240, 150]), "{}", card.name);
                 assert!(GROUPS.contains(&&*card.scene.group), "{}", card.name);
             }
             let found = |typed: &str| search(&cards, typed).into_iter().map(|card| card.name).collect::<Vec<_>>();

@@ -5,7 +5,7 @@ pub(crate) mod chart;
 pub(crate) mod commands;
 pub(crate) mod export;
 pub mod file_request;
-pub(crate) mod files;
+pub mod files;
 pub mod floating;
 pub(crate) mod formula;
 pub mod gallery;

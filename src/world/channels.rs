@@ -19,7 +19,7 @@ use thalweg_sim::{
 const SHARE: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(250);
 /// Number of cells above which the first frame does not wait for the rivers.
-const MAX_SYNCHRONOUS_CELLS: usize = 1 << 21;
+const MAX_SYNCHRONOUS_CELLS: usize = 1 << 16;
 
 /// Rivers of each simulation; `None` where they are hidden.
 type RiverLayers = Vec<Option<Arc<RiverMaps>>>;

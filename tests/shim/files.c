@@ -1,20 +1,23 @@
 /* Intercepts file operations (LD_PRELOAD), for tests/files.rs.
 
-   SHIM_THREADS=FILE    a line for each of these calls with the name of its thread
+   SHIM_THREADS=FILE    a line for each of these calls, and for each regular file opened for reading, with the name of its thread
    SHIM_LOG=FILE        logs every mkdir, fsync, rename, rmdir and unlink
    SHIM_KILL_AT=N       kills the program before the Nth call that changes the output folder or a hidden folder in it
    SHIM_DISK_FULL=1     fails every write into a hidden folder with ENOSPC */
 
 #define _GNU_SOURCE
+#undef _FORTIFY_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static atomic_int calls;
@@ -27,13 +30,7 @@ static const char *path_of(int fd, char *path, size_t size) {
     return path;
 }
 
-static void step(const char *call, const char *from, const char *to) {
-    const char *log = getenv("SHIM_LOG"), *kill_at = getenv("SHIM_KILL_AT");
-    if (log) {
-        FILE *file = fopen(log, "a");
-        fprintf(file, "%s\t%s%s%s\n", call, from, *to ? "\t" : "", to);
-        fclose(file);
-    }
+static void log_thread(const char *call, const char *from, const char *to) {
     const char *threads = getenv("SHIM_THREADS");
     if (threads) {
         char name[16] = "";
@@ -42,11 +39,63 @@ static void step(const char *call, const char *from, const char *to) {
         fprintf(file, "%s\t%s\t%s%s%s\n", name, call, from, *to ? " -> " : "", to);
         fclose(file);
     }
+}
+
+static void step(const char *call, const char *from, const char *to) {
+    const char *log = getenv("SHIM_LOG"), *kill_at = getenv("SHIM_KILL_AT");
+    if (log) {
+        FILE *file = fopen(log, "a");
+        fprintf(file, "%s\t%s%s%s\n", call, from, *to ? "\t" : "", to);
+        fclose(file);
+    }
+    log_thread(call, from, to);
     if (kill_at && strstr(from, "out") && ++calls == atoi(kill_at))
         kill(getpid(), SIGKILL);
 }
 
 #define REAL(type, name, ...) static type (*real)(__VA_ARGS__); if (!real) real = dlsym(RTLD_NEXT, #name)
+
+static int opened(int fd, int flags) {
+    struct stat file;
+    char path[4096];
+    if (fd >= 0 && getenv("SHIM_THREADS") && (flags & O_ACCMODE) == O_RDONLY && !fstat(fd, &file) && S_ISREG(file.st_mode))
+        log_thread("open", path_of(fd, path, sizeof path), "");
+    return fd;
+}
+
+/* The mode of a new file, from the optional last argument. */
+#define MODE(mode, flags) \
+    mode_t mode = 0; \
+    if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) { \
+        va_list more; \
+        va_start(more, flags); \
+        mode = va_arg(more, mode_t); \
+        va_end(more); \
+    }
+
+int open(const char *path, int flags, ...) {
+    REAL(int, open, const char *, int, ...);
+    MODE(mode, flags)
+    return opened(real(path, flags, mode), flags);
+}
+
+int open64(const char *path, int flags, ...) {
+    REAL(int, open64, const char *, int, ...);
+    MODE(mode, flags)
+    return opened(real(path, flags, mode), flags);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+    REAL(int, openat, int, const char *, int, ...);
+    MODE(mode, flags)
+    return opened(real(folder, path, flags, mode), flags);
+}
+
+int openat64(int folder, const char *path, int flags, ...) {
+    REAL(int, openat64, int, const char *, int, ...);
+    MODE(mode, flags)
+    return opened(real(folder, path, flags, mode), flags);
+}
 
 int rename(const char *from, const char *to) {
     REAL(int, rename, const char *, const char *);

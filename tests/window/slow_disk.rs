@@ -5,6 +5,7 @@ use std::process::Command;
 use bevy::{prelude::MinimalPlugins, state::app::StatesPlugin};
 use thalweg::{
     features::{lessons::LessonCommand, probes::ProbeCommand},
+    shell::files::{AddToPlaylist, OpenDroppedFile},
     world::{self, NoticeLevel},
 };
 use thalweg_scene::{
@@ -36,16 +37,17 @@ const SAVED: [&str; 9] = [
     "lesson.md",
 ];
 
-/// Renames complete a save, and `fsync` waits for the disk. Both are intercepted while everything is saved that can be.
+/// Renames complete a save, and `fsync` waits for the disk. Both are intercepted while everything is saved that can be, and so is
+/// opening one of these files to read it.
 #[test]
-fn files_are_saved_on_background_threads() {
+fn files_are_saved_and_read_on_background_threads() {
     if env::var_os(THREADS).is_some() {
         return save_everything();
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let threads = folder.path().join("threads");
     let status = Command::new(env::current_exe().expect("this program has a path"))
-        .args(["--exact", "slow_disk::files_are_saved_on_background_threads"])
+        .args(["--exact", "slow_disk::files_are_saved_and_read_on_background_threads"])
         .current_dir(folder.path())
         .env("LD_PRELOAD", shim::library())
         .env(THREADS, &threads)
@@ -61,9 +63,16 @@ fn files_are_saved_on_background_threads() {
     let waits: Vec<&str> =
         calls.lines().filter(|line| line.contains("fsync") && !line.starts_with("background")).collect();
     assert!(waits.is_empty(), "frames wait for the disk: {waits:?}");
+    let reads =
+        |name: &'static str| calls.lines().filter(move |line| line.contains("\topen\t") && line.ends_with(name));
+    let waits: Vec<&str> = SAVED.into_iter().flat_map(reads).filter(|line| !line.starts_with("background")).collect();
+    assert!(waits.is_empty(), "frames wait for files that they read: {waits:?}");
+    for name in ["preset.ron", "scene.ron"] {
+        assert!(reads(name).count() > 0, "{name} was not read:\n{calls}");
+    }
 }
 
-/// Opens a scene and a lesson, and saves every kind of file.
+/// Opens a scene and a lesson, saves every kind of file, and reads some of them.
 fn save_everything() {
     let options = Options { size: Some((32, 32)), ..Options::default() };
     let mut notices = Notices::default();
@@ -99,10 +108,10 @@ fn save_everything() {
         FileCommand::SavePreset(None, path("preset.ron")).into(),
         FileCommand::Export(path("out"), String::new(), exports, Dimensions::default()).into(),
     ];
-    for command in commands {
+    let execute = |app: &mut App, command: AppCommand| {
         let asked = format!("{command:?}");
         app.world_mut().write_message(command);
-        settle(&mut app);
+        settle(app);
         let failed: Vec<String> = app
             .world()
             .resource::<Notices>()
@@ -111,7 +120,18 @@ fn save_everything() {
             .map(|notice| notice.text.clone())
             .collect();
         assert!(failed.is_empty(), "{asked}: {failed:?}");
+    };
+    commands.into_iter().for_each(|command| execute(&mut app, command));
+    // The playlist dialog offers the open project, which is saved.
+    app.world_mut().resource_mut::<FloatingWindows>().open("playlist");
+    let context = egui::Context::default();
+    for _ in 0..3 {
+        let _ = context.run_ui(egui::RawInput::default(), |ui| drop(floating_windows_ui(ui.ctx(), app.world_mut())));
     }
+    assert!(app.world().resource::<FloatingWindows>().is_open("playlist"));
+    execute(&mut app, AddToPlaylist(vec![path("scene.ron")]).into());
+    app.world_mut().resource_mut::<FloatingWindows>().close("playlist");
+    execute(&mut app, OpenDroppedFile(path("preset.ron")).into());
     app.world_mut().resource_mut::<Preferences>().settings.scale *= 1.5;
     app.update();
     app.world_mut().write_message(AppExit::Success);

@@ -10,7 +10,7 @@ use std::{
 
 use bevy::{
     ecs::system::SystemParam,
-    prelude::{App, InMut, On, Res, ResMut, Resource},
+    prelude::{App, In, InMut, On, Res, ResMut, Resource},
 };
 use bevy_egui::egui::{self, FontId, RichText, Sense, Ui};
 use egui_phosphor::regular as icon;
@@ -26,11 +26,11 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, Document, Draft, History, NoticeLevel, Notices, PresentCommand, Presentation, Simulations,
-    WindowCommand,
+    AppCommand, Document, Draft, History, Job, JobKind, Jobs, NoticeLevel, Notices, PresentCommand, Presentation,
+    Simulations, WindowCommand,
 };
 use thalweg_scene::{
-    io::{playlist, scene::GROUPS},
+    io::{JobProgress, playlist, project::is_project, scene::GROUPS},
     model::{
         playlist::{Item, MAX_SECONDS, Playlist},
         session::MAX_FAST_FORWARD,
@@ -144,14 +144,30 @@ pub(super) fn title(item: &Item, cards: &[Card]) -> String {
 
 pub(super) fn plugin(app: &mut App) {
     app.add_floating_window(PANE, pane_ui).add_commands("Scene", 20, commands);
-    app.init_resource::<PlaylistDialog>().add_observer(
-        |command: On<AddToPlaylist>, mut dialog: ResMut<PlaylistDialog>, mut notices: ResMut<Notices>| {
-            match playlist_error(&command.0) {
-                Some(wrong) => drop(notices.notify(NoticeLevel::Error, wrong)),
-                None => dialog.add_file(&command.0),
-            }
-        },
-    );
+    app.init_resource::<PlaylistDialog>().add_observer(check_files);
+}
+
+/// Checks files in the background, and then adds them to the playlist.
+fn check_files(command: On<AddToPlaylist>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
+    let files = command.0.clone();
+    let check = move |_: &JobProgress| {
+        let checked = files.into_iter().map(|path| playlist_error(&path).map_or(Ok(path), Err));
+        Ok(checked.collect::<Vec<Result<PathBuf, String>>>())
+    };
+    jobs.start(&mut notices, Job::new(JobKind::Independent, ""), check, add_checked);
+}
+
+fn add_checked(
+    In(files): In<Vec<Result<PathBuf, String>>>,
+    mut dialog: ResMut<PlaylistDialog>,
+    mut notices: ResMut<Notices>,
+) {
+    for file in files {
+        match file {
+            Ok(path) => dialog.add_file(&path),
+            Err(wrong) => drop(notices.notify(NoticeLevel::Error, wrong)),
+        }
+    }
 }
 
 /// Playlist dialog.
@@ -182,7 +198,7 @@ fn playlist_ui(
     open: &mut bool,
 ) -> Option<AppCommand> {
     if dialog.cards.is_empty() {
-        dialog.cards = cards(context);
+        dialog.cards = cards();
     }
     if !std::mem::replace(&mut dialog.begun, true) {
         let dropped = std::mem::take(&mut dialog.list.scenes);
@@ -476,7 +492,9 @@ fn foot_ui(ui: &mut Ui, state: &PlaylistParams<'_>, dialog: &mut PlaylistDialog)
 
 /// Returns the request for a file to add to the playlist.
 fn add_request() -> FileRequest {
-    FileRequest::open("Add to playlist", ("Projects, scenes and heightmaps", &terrain_extensions()), AddToPlaylist)
+    FileRequest::open("Add to playlist", ("Projects, scenes and heightmaps", &terrain_extensions()), |path| {
+        AddToPlaylist(vec![path])
+    })
 }
 
 /// Returns the request for the file of a playlist.
@@ -490,7 +508,8 @@ fn save_request(list: Arc<Playlist>) -> FileRequest {
 /// Returns the file of the open project, if there are no unsaved changes.
 fn own(state: &PlaylistParams<'_>) -> Option<PathBuf> {
     let file = state.simulations.file.as_ref().map(|file| file.path.clone());
-    file.filter(|path| !state.document.unsaved(&state.history) && playlist_error(path).is_none())
+    // Drawn in every frame, so the file is not read.
+    file.filter(|path| !state.document.unsaved(&state.history) && is_project(path) && path.to_str().is_some())
 }
 
 #[cfg(test)]

@@ -209,7 +209,7 @@ pub fn presenter_ui(
     aspect: f32,
 ) -> (Vec<AppCommand>, egui::Rect) {
     if kept.cards.is_empty() {
-        kept.cards = cards(root.ctx());
+        kept.cards = cards();
     }
     if let Some(presentation) = &state.presentation {
         let list = presentation.list();

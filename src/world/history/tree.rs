@@ -14,6 +14,7 @@ use super::{
 };
 use crate::world::{Label, Revision, Simulations, Transport};
 use thalweg_scene::model::{session::Session, state::SimulationState};
+use thalweg_sim::core::grid::Grid;
 
 impl History {
     pub(super) fn node(&self, id: u64) -> Option<&HistoryNode> {
@@ -160,6 +161,12 @@ fn restore(session: &mut Session, state: &SimulationState) {
     session.simulation.watched = true;
 }
 
+/// Returns the start of the selected simulation.
+fn start_mut(simulations: &mut Simulations) -> &mut Grid {
+    let selected = simulations.selected_index();
+    &mut simulations.all_mut()[selected].simulation.terrain.start
+}
+
 /// Goes to a node, if it still exists.
 pub(super) fn go_to(
     id: u64,
@@ -174,12 +181,12 @@ pub(super) fn go_to(
     transport.pause();
     // The current state is stored too, so that the user can return to it.
     let left = history.store_current(simulations);
-    let kind = |simulations: &Simulations| {
-        let simulation = &simulations.selected().simulation;
-        (simulations.project_id(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
-    };
+    let kind = |simulations: &Simulations| (simulations.project_id(), simulations.selected().simulation.seed());
     let before = kind(simulations);
+    // Restoring creates other layers, so this one can be moved instead of copied.
+    let start = std::mem::replace(start_mut(simulations), Grid::filled(0, 0, 0.0));
     if !history.go_to(id, simulations) {
+        *start_mut(simulations) = start;
         return;
     }
     history.changes += 1;
@@ -193,7 +200,7 @@ pub(super) fn go_to(
         .collect();
     let goes_back = history.ancestors(left).any(|node| Some(node.id) == history.here);
     history.undone = if goes_back { steps.into_iter().map(|id| (id, Some(id))).collect() } else { Vec::new() };
-    if kind(simulations) == before {
+    if kind(simulations) == before && *start_mut(simulations) == start {
         revision.next_state();
     } else {
         revision.next_start();

@@ -75,9 +75,9 @@ impl ExplainedCell<'_> {
         setup: &Setup<P, F>,
         of: impl Fn(&P) -> f32,
     ) -> f32 {
-        let (even, [x, y]) = (of(&setup.params), self.place);
-        let masked = setup.masked_params(self.terrain, self.mode);
-        masked.map_or(even, |masked| lerp([even, of(&masked.params)], masked.mask.at(x, y)))
+        let even = of(&setup.params);
+        let masked = setup.masked_params_at(self.terrain, self.mode, self.place);
+        masked.map_or(even, |(masked, mask)| lerp([even, of(&masked)], mask))
     }
 }
 

@@ -77,6 +77,20 @@ impl<P: Struct + Clone> MaskedParams<P> {
     /// Returns the masked parameters of a terrain; `None` if the mask has no effect, and always in published mode, where parameters
     /// are uniform.
     pub fn of(terrain: &Terrain, mode: Mode, params: &P, factors: &dyn Struct) -> Option<Self> {
+        let (params, mask) = Self::scaled(terrain, mode, params, factors)?;
+        let mut cells = mask.clone();
+        cells.iter_mut().for_each(|cell| *cell = cell.clamp(0.0, 1.0));
+        Some(Self { params, mask: Mask { cells, edge: terrain.edge } })
+    }
+
+    /// Returns the parameters where the mask is 1, and the mask in a cell, without copying the mask; `None` as above.
+    pub fn at(terrain: &Terrain, mode: Mode, params: &P, factors: &dyn Struct, [x, y]: [usize; 2]) -> Option<(P, f32)> {
+        let (params, mask) = Self::scaled(terrain, mode, params, factors)?;
+        Some((params, mask.at(x, y).clamp(0.0, 1.0)))
+    }
+
+    /// Returns the parameters where the mask is 1, and the mask before it is clamped.
+    fn scaled<'a>(terrain: &'a Terrain, mode: Mode, params: &P, factors: &dyn Struct) -> Option<(P, &'a Grid)> {
         let mask = terrain.mask.as_ref().filter(|_| mode == Mode::Corrected)?;
         if collect_parameters(("", factors)).iter().all(|factor| factor.value == Value::Number(1.0)) {
             return None;
@@ -89,9 +103,7 @@ impl<P: Struct + Clone> MaskedParams<P> {
         {
             return None;
         }
-        let mut cells = mask.clone();
-        cells.iter_mut().for_each(|cell| *cell = cell.clamp(0.0, 1.0));
-        Some(Self { params: scaled, mask: Mask { cells, edge: terrain.edge } })
+        Some((scaled, mask))
     }
 }
 

@@ -41,6 +41,11 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
         MaskedParams::of(terrain, mode, &self.params, &self.factors)
     }
 
+    /// Returns the masked parameters, and the mask in a cell; `None` likewise.
+    pub fn masked_params_at(&self, terrain: &Terrain, mode: Mode, place: [usize; 2]) -> Option<(P, f32)> {
+        MaskedParams::at(terrain, mode, &self.params, &self.factors, place)
+    }
+
     /// Sets the simulated time of a tick, in seconds, and adds it to the count.
     pub fn elapse(&mut self, seconds: f64) {
         self.counts.seconds += seconds;

@@ -20,7 +20,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
     let cell = ExplainedCell { terrain, place, mode: params.mode };
     let (depth, carried) =
         (cell.layer_value(&terrain.water), cell.layer_value(&terrain.suspended) * params.suspended_fraction());
-    let (u, v) = water.velocity(terrain).map_or((0.0, 0.0), |[u, v]| (cell.layer_value(&u), cell.layer_value(&v)));
+    let [u, v] = water.velocity_at(terrain, place).unwrap_or_default();
     let square = u * u + v * v;
     let capacity = if params.erodes() { cell.param_value(setup, |params| params.sediment_capacity) } else { 0.0 };
     let shallow = if params.erodes() { (1.0 - depth * params.per_depth()).max(0.0) } else { 0.0 };

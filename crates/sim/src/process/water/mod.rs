@@ -19,6 +19,8 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
+use rayon::prelude::*;
+
 use self::sources::run_sources;
 pub use self::{
     balance::BYTES_PER_CELL as BYTES_TO_FILL,
@@ -282,12 +284,28 @@ impl Water {
 
     /// Returns the velocity of the water along columns and rows, in metres per second, or `None` before it has flowed on this terrain.
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
+        self.velocity_at(terrain, [0, 0])?;
+        let (width, height) = (terrain.width(), terrain.height());
+        let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
+        let [u, v] = &mut velocity;
+        u.par_chunks_mut(width).zip(v.par_chunks_mut(width)).enumerate().for_each(|(y, (u, v))| {
+            for x in 0..width {
+                [u[x], v[x]] = self.velocity_at(terrain, [x, y]).unwrap_or_default();
+            }
+        });
+        Some(velocity)
+    }
+
+    /// Returns the same in a cell.
+    #[inline]
+    fn velocity_at(&self, terrain: &Terrain, place: [usize; 2]) -> Option<[f32; 2]> {
         match &self.flow {
             Scheme::Still => None,
             Scheme::Friction(faces) => {
-                faces.fit(terrain).then(|| faces.velocity(terrain, self.setup.params.suspended_fraction()))
+                let suspended_fraction = self.setup.params.suspended_fraction();
+                faces.fit(terrain).then(|| faces.velocity_at(terrain, suspended_fraction, place))
             }
-            Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
+            Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity_at(terrain, place)),
         }
     }
 

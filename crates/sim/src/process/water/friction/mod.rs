@@ -41,7 +41,6 @@ use crate::{
     core::{
         aligned::AlignedArray,
         border::Border,
-        grid::Grid,
         terrain::{Edge, Terrain},
     },
     process::{
@@ -120,10 +119,11 @@ impl FaceFluxes {
         }
     }
 
-    /// Returns the velocity of the fluid along columns and rows, in metres per second, damped over thin films: the mean flux across two
-    /// opposite faces of a cell divided by its depth or, at a front that runs into it, by their larger mean depth. The depth at a face is the
-    /// geometric mean of both sides.
-    pub(super) fn velocity(&self, terrain: &Terrain, suspended_fraction: f32) -> [Grid; 2] {
+    /// Returns the velocity of the fluid in a cell along columns and rows, in metres per second, damped over thin films: the mean flux
+    /// across two opposite faces of the cell divided by its depth or, at a front that runs into it, by their larger mean depth. The depth at
+    /// a face is the geometric mean of both sides.
+    #[inline]
+    pub(super) fn velocity_at(&self, terrain: &Terrain, suspended_fraction: f32, [x, y]: [usize; 2]) -> [f32; 2] {
         let (width, height) = self.size;
         let edge = terrain.edge;
         let fluid = |x: isize, y: isize| {
@@ -131,7 +131,7 @@ impl FaceFluxes {
             let ground = terrain.bedrock[index] + terrain.sand[index];
             (ground, terrain.water[index] + terrain.suspended[index] * suspended_fraction)
         };
-        let along = |[x, y]: [usize; 2], [right, down]: [isize; 2], fluxes: [f32; 2]| {
+        let along = |[right, down]: [isize; 2], fluxes: [f32; 2]| {
             let (x, y) = (x as isize, y as isize);
             let (ground, depth) = fluid(x, y);
             let at_face = |(other, beyond): (f32, f32)| {
@@ -146,16 +146,8 @@ impl FaceFluxes {
             Some([x, y]) => (x, y),
             None => (&self.x, &self.y),
         };
-        let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
-        let [u, v] = &mut velocity;
-        u.par_chunks_mut(width).zip(v.par_chunks_mut(width)).enumerate().for_each(|(y, (u, v))| {
-            for x in 0..width {
-                let (beside, above) = (y * (width + 1) + x, y * width + x);
-                u[x] = along([x, y], [1, 0], [faces_x[beside], faces_x[beside + 1]]);
-                v[x] = along([x, y], [0, 1], [faces_y[above], faces_y[above + width]]);
-            }
-        });
-        velocity
+        let (beside, above) = (y * (width + 1) + x, y * width + x);
+        [along([1, 0], [faces_x[beside], faces_x[beside + 1]]), along([0, 1], [faces_y[above], faces_y[above + width]])]
     }
 
     /// Returns the speed of the fastest wave at the start of the last step, in metres per second, or of waves on still fluid of the present

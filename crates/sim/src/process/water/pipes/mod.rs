@@ -23,7 +23,7 @@ use super::{
     surface::{LEVEL, SUSPENDED, WATER, WaterSurface},
 };
 use crate::{
-    core::{aligned::AlignedArray, border::Border, grid::Grid, terrain::Terrain},
+    core::{aligned::AlignedArray, border::Border, terrain::Terrain},
     process::saved_state::{NamedValues, StateValue},
     simd::{
         cells::{Cells, Pass, over_row, with_vector_unit},
@@ -80,27 +80,25 @@ impl Pipes {
         self.displayed = None;
     }
 
-    /// Returns the velocity along columns and rows, in metres per second: eq. 8 with the present depth, without inflow from a sea, damped
-    /// over thin films.
-    pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
+    /// Returns the velocity in a cell along columns and rows, in metres per second: eq. 8 with the present depth, without inflow from a
+    /// sea, damped over thin films.
+    #[inline]
+    pub(super) fn velocity_at(&self, terrain: &Terrain, [x, y]: [usize; 2]) -> [f32; 2] {
         let (width, height) = self.size;
         let flux = self.displayed.as_ref().unwrap_or(&self.flux);
         let at = |side: usize, x: isize, y: isize| {
             let place = terrain.edge.index(x, width).zip(terrain.edge.index(y, height));
             place.map_or(0.0, |(x, y)| flux[side][y * width + x])
         };
-        let along = |x: usize, y: usize, [back, ahead]: [usize; 2], (dx, dy): (isize, isize)| {
-            let depth = terrain.water.at(x, y);
-            let per_flux = 0.5 / terrain.cell_size * depth / (depth * depth + FILM_SQUARE);
+        let depth = terrain.water.at(x, y);
+        let per_flux = 0.5 / terrain.cell_size * depth / (depth * depth + FILM_SQUARE);
+        let along = |[back, ahead]: [usize; 2], (dx, dy): (isize, isize)| {
             let (x, y) = (x as isize, y as isize);
             let came = at(ahead, x - dx, y - dy) - at(back, x + dx, y + dy);
             let goes = at(ahead, x, y) - at(back, x, y);
             ((came + goes) * per_flux).clamp(-self.fastest, self.fastest)
         };
-        [
-            Grid::from_fn(width, height, |x, y| along(x, y, [LEFT, RIGHT], (1, 0))),
-            Grid::from_fn(width, height, |x, y| along(x, y, [ABOVE, BELOW], (0, 1))),
-        ]
+        [along([LEFT, RIGHT], (1, 0)), along([ABOVE, BELOW], (0, 1))]
     }
 
     /// Computes the fluxes, limited to the water present, moves the water, exchanges sediment with the bed, transports it and evaporates
