@@ -8,7 +8,9 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, NoticeLevel, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart};
+use super::{
+    Document, FileCommand, NoticeLevel, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart,
+};
 use thalweg_scene::{
     io::{Error, ImagePixels, JobProgress, output},
     settings::screenshot_folder,
@@ -88,7 +90,7 @@ pub struct Jobs {
     saves: BTreeMap<PathBuf, PendingSave>,
     /// The locked project, while a job derives a new state from it.
     pub(super) locked: Option<LockedProject>,
-    /// `true` if the project could not be saved while the program exited.
+    /// `true` if a file of the user could not be written while the program exited.
     pub(super) failed: bool,
     /// Folder of screenshots, if not the user's.
     pub screenshot_folder: Option<PathBuf>,
@@ -129,6 +131,13 @@ impl Jobs {
     pub(super) fn cancel_changes(&self) {
         let changing = self.running.iter().filter(|job| matches!(job.kind, JobKind::Exclusive | JobKind::Open));
         changing.for_each(|job| job.progress.cancel());
+    }
+
+    /// Cancels everything that the user waits for, except for saving the project.
+    pub(super) fn cancel_exports(&mut self) {
+        self.saves.retain(|_, pending| !pending.is_reported);
+        let waited_for = self.running.iter().filter(|job| job.notice.is_some() && job.kind != JobKind::Save);
+        waited_for.for_each(|job| job.progress.cancel());
     }
 
     /// Starts a job. Its output is passed to `then`, a system that runs in [`FrameSystems::Execute`](super::FrameSystems::Execute).
@@ -265,6 +274,10 @@ pub(super) fn apply_outputs(world: &mut World) {
             None => PANICKED.to_owned(),
         };
         world.resource_mut::<Notices>().notify(NoticeLevel::Error, failed);
+        // The window stays open, so that the user sees the error.
+        world.resource_scope(|world, mut document: Mut<Document>| {
+            document.cancel_exit(&mut world.resource_mut::<Notices>());
+        });
         fails(world);
     }
 }
@@ -321,7 +334,7 @@ pub(super) fn wait_before_exit(
                     Some(Err(error)) => error!("{error}"),
                     None => error!("a job panicked"),
                 }
-                failed |= job.kind == JobKind::Save;
+                failed |= job.notice.is_some();
             }
             jobs.start_saves(&mut notices);
         }

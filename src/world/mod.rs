@@ -307,6 +307,7 @@ pub fn plugin(app: &mut App) {
                 jobs::apply_outputs,
                 jobs::show_growth,
                 execute_commands,
+                document::exit_when_written,
                 restart::advance,
                 bookmarks::stop_without_keyframes,
             )
