@@ -655,6 +655,26 @@ fn quitting_anyway_cancels_files_being_written() {
 }
 
 #[test]
+fn repeated_failure_to_save_settings_is_reported_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = app();
+    // A folder is no file.
+    app.world_mut().resource_mut::<Preferences>().file = Some(folder.path().to_owned());
+    app.update();
+    for wanted in [1, 0] {
+        app.world_mut().resource_mut::<Preferences>().settings.scale *= 1.1;
+        app.update();
+        std::thread::sleep(Duration::from_millis(1100));
+        app.update();
+        wait_for_jobs(&mut app);
+        let mut notices = app.world_mut().resource_mut::<Notices>();
+        let told: Vec<u64> = notices.shown().filter(|n| n.level == NoticeLevel::Error).map(|n| n.id).collect();
+        assert_eq!(told.len(), wanted);
+        told.into_iter().for_each(|id| notices.dismiss(id));
+    }
+}
+
+#[test]
 fn replaced_project_is_autosaved_until_regular_exit() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
