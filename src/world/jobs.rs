@@ -72,11 +72,15 @@ struct RunningJob {
 /// Function that saves a file.
 type Save = dyn FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync;
 
+/// Callback after a file is saved.
+type Saved = dyn FnOnce(&mut World) + Send + Sync;
+
 /// Save that waits for the previous one of its file.
 struct PendingSave {
     /// `true` if the result is reported, `false` if only errors are.
     is_reported: bool,
     save: Box<Save>,
+    then: Box<Saved>,
 }
 
 /// Message after a panic of a background computation.
@@ -184,7 +188,19 @@ impl Jobs {
         path: &Path,
         save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync + 'static,
     ) {
-        self.saves.insert(path.to_owned(), PendingSave { is_reported: true, save: Box::new(save) });
+        self.save_then(notices, path, save, |_| {});
+    }
+
+    /// Saves a file of the user in the same way, and calls `then` once it is saved.
+    pub fn save_then(
+        &mut self,
+        notices: &mut Notices,
+        path: &Path,
+        save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync + 'static,
+        then: impl FnOnce(&mut World) + Send + Sync + 'static,
+    ) {
+        let pending = PendingSave { is_reported: true, save: Box::new(save), then: Box::new(then) };
+        self.saves.insert(path.to_owned(), pending);
         self.start_saves(notices);
     }
 
@@ -195,18 +211,21 @@ impl Jobs {
         save: impl FnOnce(&Path) -> Result<(), Error> + Send + Sync + 'static,
     ) {
         let save = Box::new(move |path: &Path, _: &JobProgress| save(path));
-        self.saves.insert(path.to_owned(), PendingSave { is_reported: false, save });
+        self.saves.insert(path.to_owned(), PendingSave { is_reported: false, save, then: Box::new(|_| {}) });
     }
 
     /// Starts pending saves whose files are not being saved.
     fn start_saves(&mut self, notices: &mut Notices) {
         let is_free = |path: &PathBuf| !self.running.iter().any(|job| job.file.as_ref() == Some(path));
         let due: Vec<_> = self.saves.extract_if(.., |path, _| is_free(path)).collect();
-        for (path, PendingSave { is_reported, save }) in due {
+        for (path, PendingSave { is_reported, save, then }) in due {
             let text = if is_reported { format!("Saving {}…", name(&path)) } else { String::new() };
             let target = path.clone();
-            let save = move |progress: &JobProgress| save(&target, progress).map(|()| is_reported.then_some(target));
-            self.start(notices, Job::new(JobKind::Independent, text), save, notify_saved);
+            let save = move |progress: &JobProgress| {
+                save(&target, progress)?;
+                Ok((is_reported.then_some(target), then))
+            };
+            self.start(notices, Job::new(JobKind::Independent, text), save, finish_save);
             self.running.last_mut().expect("it was just started").file = Some(path);
         }
     }
@@ -219,20 +238,17 @@ impl Jobs {
             output::replace(&path, |file| pixels.write(file, size, progress))?;
             Ok(path)
         };
-        self.start(notices, Job::new(JobKind::Independent, "Saving screenshot…"), write, notify_written);
+        let tell = |In(path): In<PathBuf>, mut notices: ResMut<Notices>| notices.offer_file(&path);
+        self.start(notices, Job::new(JobKind::Independent, "Saving screenshot…"), write, tell);
     }
 }
 
-fn notify_saved(In(path): In<Option<PathBuf>>, notices: ResMut<Notices>) {
+/// Calls what follows the save of a file, and reports the file unless there is none to report.
+fn finish_save(In((path, then)): In<(Option<PathBuf>, Box<Saved>)>, world: &mut World) {
+    then(world);
     if let Some(path) = path {
-        notify_written(In(path), notices);
+        world.resource_mut::<Notices>().offer_file(&path);
     }
-}
-
-/// Reports that a file was written, and offers to open its folder.
-pub(crate) fn notify_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    notices.offer_folder(format!("Saved {}.", path.display()), folder);
 }
 
 /// Applies the output of finished jobs. Changes made meanwhile are kept.

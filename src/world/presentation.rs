@@ -1,13 +1,17 @@
 //! Presentation of a playlist: the current scene, and the time of the next one.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use bevy::prelude::*;
 
 use super::{
     AppCommandEvent, CameraCommand, Document, FastForward, FrameSystems, History, Job, JobKind, Jobs, Label,
     NoticeLevel, Notices, OpenWorkspace, ProjectParams, ProjectReplaced, Simulations, Transport, Workspace,
-    has_project, jobs::notify_written, opening,
+    has_project, opening,
 };
 use thalweg_scene::{
     io::{Error, JobProgress, playlist, project::StoredTimeline},
@@ -257,10 +261,10 @@ fn handle_command(
         PresentCommand::Again => presentation.as_ref().map_or(0, |presentation| -(presentation.at as isize)),
         PresentCommand::Go(steps) => *steps,
         PresentCommand::Save(list, path) => {
-            let job = Job::new(JobKind::Independent, "Saving playlist…");
-            let (list, path) = (Arc::clone(list), path.clone());
-            let save = move |_: &JobProgress| playlist::save(&list, &path).map(|()| (list, path));
-            jobs.start(&mut notices, job, save, mark_saved);
+            let (list, saved) = (Arc::clone(list), Arc::clone(list));
+            let save = move |path: &Path, _: &JobProgress| playlist::save(&list, path);
+            let mark = move |world: &mut World| world.resource_mut::<Draft>().is_saved_as(&saved);
+            jobs.save_then(&mut notices, path, save, mark);
             return;
         }
         PresentCommand::Draft(list) => {
@@ -282,11 +286,6 @@ fn handle_command(
     };
     let list = Arc::clone(presentation.list());
     jobs.start(&mut notices, job, move |_: &JobProgress| open_scene(&list, at), show_scene);
-}
-
-fn mark_saved(In((list, path)): In<(Arc<Playlist>, PathBuf)>, mut draft: ResMut<Draft>, notices: ResMut<Notices>) {
-    draft.is_saved_as(&list);
-    notify_written(In(path), notices);
 }
 
 /// Opened scene of a playlist.
