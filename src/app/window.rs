@@ -20,10 +20,13 @@ use super::{
     loss,
 };
 use crate::{
-    features::{lessons::LessonCommand, present::presenter::TogglePresenter},
+    features::{
+        lessons::LessonCommand,
+        present::{draft::Draft, presenter::TogglePresenter},
+    },
     log,
     world::{
-        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, Draft, FastForward, History, Jobs, LessonState,
+        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, FastForward, History, Jobs, LessonState,
         NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport,
         Workspace,
     },

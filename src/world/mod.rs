@@ -63,7 +63,7 @@ pub use self::{
     overlay::{Overlay, OverlayCommand},
     places::{MapPlaces, MarkSystems, ViewPlaces},
     preferences::Preferences,
-    presentation::{Draft, PresentCommand, Presentation},
+    presentation::{PresentCommand, Presentation},
     project::ProjectParams,
     quiz::{Quiz, QuizCommand, QuizQuestion},
     record::{DuneSample, LedgerSample, TimeSeries},

@@ -11,7 +11,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Brushes, Draft, Jobs, NoticeLevel, Notices};
+use super::{Brushes, Jobs, NoticeLevel, Notices};
 use thalweg_scene::{
     io::{Budget, BudgetSource},
     settings::{Settings, SettingsFile, settings_file},
@@ -63,16 +63,12 @@ pub(super) fn apply_memory_limit(preferences: Res<Preferences>) {
 /// Saves the settings after a pause in changes, and before the program exits. Of several failures in a row, only the first is reported.
 pub(super) fn remember(
     mut preferences: ResMut<Preferences>,
-    (brushes, draft): (Res<Brushes>, Res<Draft>),
+    brushes: Res<Brushes>,
     mut jobs: ResMut<Jobs>,
     (mut changed, failed): (Local<Option<Instant>>, Local<Arc<AtomicBool>>),
     mut leaving: MessageReader<AppExit>,
 ) {
-    let touched = [
-        preferences.is_changed() && !preferences.is_added(),
-        brushes.is_changed() && !brushes.is_added(),
-        draft.is_changed() && !draft.is_added(),
-    ];
+    let touched = [preferences.is_changed() && !preferences.is_added(), brushes.is_changed() && !brushes.is_added()];
     if touched.contains(&true) {
         *changed = Some(Instant::now());
     }
@@ -86,7 +82,6 @@ pub(super) fn remember(
     let settings = preferences.settings.clone();
     preferences.remembered.record_changes(&settings);
     preferences.remembered.brushes = brushes.changed();
-    preferences.remembered.playlist = draft.text();
     if let Some(path) = &preferences.file {
         let (remembered, saved) = (preferences.remembered.clone(), Arc::clone(&preferences.saved));
         let failed = Arc::clone(&failed);

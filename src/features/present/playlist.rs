@@ -1,7 +1,10 @@
 //! Playlist dialog: scenes are dragged from the gallery, dropped as files, and moved up and down. The playlist is presented or saved
 //! as a file.
 
-use super::stage::ensure_glyphs;
+use super::{
+    draft::{Draft, PlaylistCommand},
+    stage::ensure_glyphs,
+};
 use crate::shell::files::AddToPlaylist;
 use std::{
     path::{Path, PathBuf},
@@ -26,8 +29,7 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, Document, Draft, History, NoticeLevel, Notices, PresentCommand, Presentation, Simulations,
-    WindowCommand,
+    AppCommand, Document, History, NoticeLevel, Notices, PresentCommand, Presentation, Simulations, WindowCommand,
 };
 use thalweg_scene::{
     io::{playlist, scene::GROUPS},
@@ -247,7 +249,7 @@ fn playlist_ui(
     });
     dragged_ui(context, dialog);
     let changed = dialog.list != state.draft.list;
-    asked.or_else(|| changed.then(|| PresentCommand::Draft(Arc::new(dialog.list.clone())).into()))
+    asked.or_else(|| changed.then(|| PlaylistCommand::Edit(Arc::new(dialog.list.clone())).into()))
 }
 
 /// Draws the dragged scene at the pointer.
@@ -483,7 +485,7 @@ fn add_request() -> FileRequest {
 fn save_request(list: Arc<Playlist>) -> FileRequest {
     let name = file_name(&list.title);
     let name = if name.is_empty() { "playlist" } else { &name };
-    let save = move |path| PresentCommand::Save(Arc::clone(&list), path);
+    let save = move |path| PlaylistCommand::Save(Arc::clone(&list), path);
     FileRequest::save("Save playlist", name, [("Playlist".to_owned(), "ron")], save)
 }
 
