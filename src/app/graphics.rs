@@ -7,7 +7,7 @@ use bevy::{prelude::*, render::settings::WgpuSettings, tasks::block_on};
 use wgpu::{DeviceType, Limits};
 
 use crate::{
-    picture::camera::{BYTES_PER_CELL, LONGEST_SIDE},
+    picture::camera::{BYTES_PER_CELL, BYTES_PER_CELL_OF_START, LONGEST_SIDE},
     world::background,
 };
 use thalweg_scene::model::session::count_rendering;
@@ -98,7 +98,7 @@ pub fn find_adapter() -> Result<bool, String> {
         ));
     }
     if matches!(info.device_type, DeviceType::Cpu | DeviceType::IntegratedGpu) {
-        count_rendering(BYTES_PER_CELL);
+        count_rendering(BYTES_PER_CELL, BYTES_PER_CELL_OF_START);
     }
     Ok(info.device_type == DeviceType::Cpu)
 }
