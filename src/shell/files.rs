@@ -139,6 +139,9 @@ impl ImportExportDialogs {
     }
 }
 
+/// Name of the window with the playlist editor, to which dropped files are added while it is open.
+pub const PLAYLIST_EDITOR: &str = "playlist";
+
 /// Adds a file to the playlist in the playlist editor.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
 pub struct AddToPlaylist(pub PathBuf);
@@ -432,7 +435,7 @@ pub(crate) fn take_dropped_files(
         _ => None,
     });
     let files: Vec<&PathBuf> = files.collect();
-    if windows.is_open("playlist") {
+    if windows.is_open(PLAYLIST_EDITOR) {
         commands.write_batch(files.into_iter().map(|path| AddToPlaylist(path.clone()).into()));
         return;
     }

@@ -5,7 +5,7 @@ use super::{
     draft::{Draft, PlaylistCommand},
     stage::ensure_glyphs,
 };
-use crate::shell::files::AddToPlaylist;
+use crate::shell::files::{AddToPlaylist, PLAYLIST_EDITOR};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -157,7 +157,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// Playlist dialog.
-const PANE: FloatingWindow = FloatingWindow { key: "playlist", kind: FloatingWindowKind::Modal };
+const PANE: FloatingWindow = FloatingWindow { key: PLAYLIST_EDITOR, kind: FloatingWindowKind::Modal };
 
 fn pane_ui(
     InMut(floating): InMut<FloatingWindowUi>,
