@@ -2,12 +2,12 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-use bevy::prelude::*;
+use bevy::{prelude::*, render::settings::WgpuSettings, tasks::block_on};
 
-use wgpu::Limits;
+use wgpu::{DeviceType, Limits};
 
 use crate::{
-    picture::camera::{BYTES_PER_CELL, LONGEST_SIDE},
+    picture::camera::{BYTES_PER_CELL, BYTES_PER_CELL_OF_START, LONGEST_SIDE},
     world::background,
 };
 use thalweg_scene::model::session::count_rendering;
@@ -62,28 +62,45 @@ fn find_missing_limit(limits: &Limits) -> Option<String> {
     Some(format!("the graphics driver supports {has} {what}, but {needs} are required"))
 }
 
-/// Looks for a suitable graphics adapter, without which the engine would abort. Returns `true` if all adapters are software
-/// renderers. Without an adapter that has memory of its own, rendering counts in the memory budget from now on.
+/// Chooses the graphics adapter by the rules and environment variables of [`bevy::render::renderer::initialize_renderer`], except that
+/// the engine also skips adapters that cannot present in the window.
+fn choose_adapter() -> Option<wgpu::Adapter> {
+    let variable = |name| std::env::var(name).ok();
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let named = variable("WGPU_ADAPTER_NAME").map(|name| name.to_lowercase()).and_then(|name| {
+        let all = block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+        all.into_iter().find(|adapter| adapter.get_info().name.to_lowercase().contains(&name))
+    });
+    named.or_else(|| {
+        let fallback = variable("WGPU_FORCE_FALLBACK_ADAPTER");
+        let options = wgpu::RequestAdapterOptions {
+            power_preference: WgpuSettings::default().power_preference,
+            force_fallback_adapter: fallback.is_some_and(|value| !["", "0", "false"].contains(&&*value)),
+            compatible_surface: None,
+        };
+        block_on(instance.request_adapter(&options)).ok()
+    })
+}
+
+/// Looks for the graphics adapter, without which the engine would abort. Returns `true` if it is a software renderer. If it has no memory
+/// of its own, rendering counts in the memory budget from now on.
 ///
 /// # Errors
-/// There is no adapter, or the limits of all adapters are too low.
+/// There is no adapter, or its limits are too low.
 pub fn find_adapter() -> Result<bool, String> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-    let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
-    if found.is_empty() {
-        return Err("there is no graphics driver (install a Vulkan driver; on Debian, mesa-vulkan-drivers)".to_owned());
+    let adapter = choose_adapter()
+        .ok_or("there is no graphics driver (install a Vulkan driver; on Debian, mesa-vulkan-drivers)")?;
+    let info = adapter.get_info();
+    if let Some(missing) = find_missing_limit(&adapter.limits()) {
+        let name = &info.name;
+        return Err(format!(
+            "{name}: {missing} (update the driver, or name another graphics card in WGPU_ADAPTER_NAME)"
+        ));
     }
-    if let Some(missing) =
-        found.iter().map(|adapter| find_missing_limit(&adapter.limits())).reduce(Option::and).flatten()
-    {
-        return Err(format!("{missing} (update the driver, or use a newer graphics card)"));
+    if matches!(info.device_type, DeviceType::Cpu | DeviceType::IntegratedGpu) {
+        count_rendering(BYTES_PER_CELL, BYTES_PER_CELL_OF_START);
     }
-    let are_all =
-        |types: &[wgpu::DeviceType]| found.iter().all(|adapter| types.contains(&adapter.get_info().device_type));
-    if are_all(&[wgpu::DeviceType::Cpu, wgpu::DeviceType::IntegratedGpu]) {
-        count_rendering(BYTES_PER_CELL);
-    }
-    Ok(are_all(&[wgpu::DeviceType::Cpu]))
+    Ok(info.device_type == DeviceType::Cpu)
 }
 
 #[cfg(test)]

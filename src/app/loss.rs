@@ -14,7 +14,9 @@ use bevy::{
     },
 };
 
-use crate::world::{AutosaveSystems, Document, NoticeLevel, Notices};
+use crate::world::{
+    AutosaveSystems, CompareCommand, Comparison, Document, NoticeLevel, Notices, Overlay, OverlayCommand,
+};
 
 /// Environment variable with the number of restarts in a row.
 const RESTART_COUNT_VARIABLE: &str = "THALWEG_STARTED_AGAIN";
@@ -63,14 +65,28 @@ pub(super) fn enable_restart(app: &mut App, kept: bool, notices: &mut Notices) {
     }
 }
 
+/// Exists once the graphics card has run out of memory. Validation errors then follow, wherever the texture or buffer that was not
+/// created is used.
+#[derive(Resource)]
+struct RanOutOfMemory;
+
 fn handle_error(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPolicy {
-    if matches!(error.ty, ErrorType::DeviceLost) {
-        main.write_message(AppExit::error());
-        return RenderErrorPolicy::StopRendering;
-    }
     let text = match error.ty {
+        ErrorType::DeviceLost => {
+            main.write_message(AppExit::error());
+            return RenderErrorPolicy::StopRendering;
+        }
+        ErrorType::Validation if main.contains_resource::<RanOutOfMemory>() => return RenderErrorPolicy::Ignore,
         ErrorType::OutOfMemory => {
-            "The graphics card is out of memory. Close other programs, hide the overlay, or use a smaller terrain."
+            main.insert_resource(RanOutOfMemory);
+            // Their textures are released, also in a kiosk.
+            main.trigger(OverlayCommand::Show(None));
+            if main.get_resource::<Overlay>().is_some_and(|overlay| overlay.arrows) {
+                main.trigger(OverlayCommand::ToggleArrows);
+            }
+            main.trigger(CompareCommand::Show(Comparison::Off));
+            "The graphics card is out of memory, so the overlay and the comparison were hidden. Close other programs, hide the \
+             rivers, or use a smaller terrain."
                 .to_owned()
         }
         fault => {
@@ -137,11 +153,29 @@ mod tests {
     fn gpu_out_of_memory_is_reported_once() {
         let (mut main, mut render) = (World::new(), World::new());
         main.init_resource::<Notices>();
-        let full = RenderError { ty: ErrorType::OutOfMemory, description: String::new(), source: None };
-        for _ in 0..3 {
-            assert!(matches!(handle_error(&full, &mut main, &mut render), RenderErrorPolicy::Ignore));
+        main.init_resource::<Hidden>();
+        main.add_observer(|command: On<OverlayCommand>, mut hidden: ResMut<Hidden>| {
+            hidden.0 |= *command.event() == OverlayCommand::Show(None);
+        });
+        main.add_observer(|command: On<CompareCommand>, mut hidden: ResMut<Hidden>| {
+            hidden.1 |= *command.event() == CompareCommand::Show(Comparison::Off);
+        });
+        let mut report = |ty| {
+            let error = RenderError { ty, description: String::new(), source: None };
+            assert!(matches!(handle_error(&error, &mut main, &mut render), RenderErrorPolicy::Ignore));
+            main.resource::<Notices>().shown().map(|notice| notice.text.clone()).collect::<Vec<_>>()
+        };
+        assert!(report(ErrorType::Validation).concat().contains("restart Thalweg"));
+        // The validation errors that follow from it are not reported again.
+        for ty in [ErrorType::OutOfMemory, ErrorType::Validation, ErrorType::OutOfMemory] {
+            let notices = report(ty);
+            assert!(notices.len() == 2 && notices[1].contains("use a smaller terrain"), "{notices:?}");
         }
-        let notices: Vec<_> = main.resource::<Notices>().shown().map(|notice| &*notice.text).collect();
-        assert!(notices.len() == 1 && notices[0].contains("use a smaller terrain"), "{notices:?}");
+        let Hidden(overlay, comparison) = main.resource::<Hidden>();
+        assert!(*overlay && *comparison);
     }
+
+    /// Overlay and comparison: `true` once hidden.
+    #[derive(Resource, Default)]
+    struct Hidden(bool, bool);
 }

@@ -20,16 +20,20 @@ use super::{
     loss,
 };
 use crate::{
-    features::{lessons::LessonCommand, present::presenter::TogglePresenter},
+    features::{
+        lessons::LessonCommand,
+        present::{draft::Draft, presenter::TogglePresenter},
+    },
     log,
     world::{
-        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, Draft, FastForward, History, Jobs, LessonState,
+        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, FastForward, History, Jobs, LessonState,
         NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport,
         Workspace,
     },
 };
 use thalweg_scene::{
     io::{
+        Budget,
         project::{Project, ProjectFile},
         scene::DEFAULT,
     },
@@ -54,11 +58,14 @@ pub(super) const SIZE: (u32, u32) = (1280, 800);
 /// Opens a window on simulations, which may come from a project file, a lesson or a playlist, and returns when it is closed.
 ///
 /// # Errors
-/// There is no display or no graphics driver.
+/// There is no display, no graphics driver, or not enough memory to render the simulations.
 pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<(), String> {
     let Project { mut sessions, chosen, views, timeline, file: recovered } = opened;
     find_display()?;
     let software = find_adapter()?;
+    // When the simulations were opened, it was not known whether rendering takes memory of the program.
+    let bytes = sessions.iter().map(Session::bytes_to_render).sum();
+    Budget::present().request(Path::new(&sessions[chosen].title), bytes).map_err(|error| error.to_string())?;
     let mut app = App::new();
     let covers = matches!(opening, Opening::Show(PresentationOptions { windowed: false, .. }));
     let window = Window {

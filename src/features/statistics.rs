@@ -1,6 +1,5 @@
 //! Statistics panel: values and charts of the terrain, and of the simulation over time.
 
-use crate::shell::panel::Sidebar;
 use crate::world::{
     AppCommand, DuneSample, FrameSystems, TimeSeries, Workspace,
     amount::{display_unit, length, volume},
@@ -12,7 +11,7 @@ use bevy_egui::egui::{self, Ui};
 use crate::shell::{
     chart::chart_ui,
     number::units,
-    panel::{AddPanel, EVERYWHERE, SidebarPanel},
+    panel::{AddPanel, EVERYWHERE, RIVERS, Sidebar, SidebarPanel},
     style,
 };
 
@@ -26,7 +25,7 @@ const PANEL: SidebarPanel = SidebarPanel {
 
 /// Requests recording while a panel shows the values.
 fn request_recording(sidebar: Res<Sidebar>, mut record: ResMut<TimeSeries>) {
-    let wanted = sidebar.is_visible(PANEL.key) || sidebar.is_visible("rivers");
+    let wanted = sidebar.is_visible(PANEL.key) || sidebar.is_visible(RIVERS);
     if record.wanted != wanted {
         record.wanted = wanted;
     }

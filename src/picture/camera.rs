@@ -128,6 +128,8 @@ fn derive_motion_from_cursor(
 
 /// Memory that textures, overlay and rivers take per cell, in bytes.
 pub const BYTES_PER_CELL: usize = 62;
+/// Memory that textures and rivers of the start next to the present take per cell, in bytes.
+pub const BYTES_PER_CELL_OF_START: usize = 46;
 
 /// Maximum side of an image, in pixels.
 pub const LONGEST_SIDE: u32 = 8192;

@@ -142,6 +142,9 @@ impl ImportExportDialogs {
     }
 }
 
+/// Name of the window with the playlist editor, to which dropped files are added while it is open.
+pub const PLAYLIST_EDITOR: &str = "playlist";
+
 /// Adds files to the playlist in the playlist editor.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
 pub struct AddToPlaylist(pub Vec<PathBuf>);
@@ -444,7 +447,7 @@ pub(crate) fn take_dropped_files(
     let files: Vec<PathBuf> = files.collect();
     match &files[..] {
         [] => {}
-        _ if windows.is_open("playlist") => drop(commands.write(AddToPlaylist(files).into())),
+        _ if windows.is_open(PLAYLIST_EDITOR) => drop(commands.write(AddToPlaylist(files).into())),
         [path] => drop(commands.write(OpenDroppedFile(path.clone()).into())),
         _ => {
             let text = format!("{} files were dropped. Drop one scene or map at a time.", files.len());

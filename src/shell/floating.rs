@@ -22,7 +22,7 @@ pub enum FloatingWindowKind {
 /// A floating window over the view, drawn by a system; see [`AddFloatingWindow`].
 #[derive(Clone, Copy, Debug)]
 pub struct FloatingWindow {
-    /// Unique name.
+    /// Unique name. A window named like a group of parameters shows them.
     pub key: &'static str,
     /// Keyboard behaviour.
     pub kind: FloatingWindowKind,
@@ -66,6 +66,15 @@ impl FloatingWindows {
         if !self.is_open(key) {
             self.open.push((key, false));
         }
+    }
+
+    /// Opens the floating window of this name, if there is one. Returns `true` if there is.
+    pub(crate) fn open_if_known(&mut self, name: &str) -> bool {
+        let known = self.all.iter().map(|(window, _)| window.key).find(|key| *key == name);
+        known.is_some_and(|key| {
+            self.open(key);
+            true
+        })
     }
 
     /// Closes a floating window.
@@ -151,4 +160,22 @@ pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<Ap
 /// Creates a centred dialog that leaves some of the window free.
 pub(crate) fn centred_dialog(context: &egui::Context, title: &str) -> egui::Window<'static> {
     style::dialog(title).max_height(context.content_rect().height() * 0.85)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(InMut(_): InMut<FloatingWindowUi>) -> Vec<AppCommand> {
+        Vec::new()
+    }
+
+    #[test]
+    fn window_named_like_a_group_of_parameters_opens() {
+        let mut app = App::new();
+        app.add_floating_window(FloatingWindow { key: "settings", kind: FloatingWindowKind::Modeless }, draw);
+        let mut windows = app.world_mut().resource_mut::<FloatingWindows>();
+        assert!(!windows.open_if_known("droplets") && windows.open_if_known("settings"));
+        assert!(windows.is_open("settings") && !windows.is_open("droplets"));
+    }
 }

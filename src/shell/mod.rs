@@ -48,7 +48,7 @@ use file_request::SystemFileDialog;
 use files::ImportExportDialogs;
 use floating::{FloatingWindowKind, FloatingWindows};
 use paint::PanelRenderGraph;
-use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_part, draw_with};
+use panel::{AddPanel, LayerVisibility, RIVERS, Sidebar, ViewLayers, draw_part, draw_with};
 use placement::Placement;
 use repaint::PanelOutput;
 use shortcuts::KeyboardFocus;
@@ -280,7 +280,7 @@ fn follow_pointer(
     });
     let stage = match **workspace {
         Workspace::Sculpt => false,
-        Workspace::Learn => lessons.attempt.is_none() && !sidebar.is_visible("rivers"),
+        Workspace::Learn => lessons.attempt.is_none() && !sidebar.is_visible(RIVERS),
         Workspace::Present => true,
     };
     let empty = brushes.active.is_none() && placement.kind.is_none() && *mode == CameraMode::Orbit;
@@ -383,9 +383,8 @@ fn handle_command(
         WindowCommand::Toggle(pane) => panes.toggle(pane),
         WindowCommand::RevealParameter(path) => {
             visible.0 = true;
-            if path.starts_with("settings.") {
-                panes.open("settings");
-            } else if *workspace != Workspace::Sculpt {
+            let shows = path.split_once('.').is_some_and(|(group, _)| panes.open_if_known(group));
+            if !shows && *workspace != Workspace::Sculpt {
                 // The other workspaces show few parameters or none.
                 commands.trigger(OpenWorkspace(Workspace::Sculpt));
             }

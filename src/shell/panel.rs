@@ -20,6 +20,9 @@ pub struct SidebarPanel {
     pub in_lessons: bool,
 }
 
+/// Key of the panel of rivers. While it is visible, presses on the terrain select a river, and statistics are measured.
+pub const RIVERS: &str = "rivers";
+
 /// Workspaces with a sidebar.
 pub const EVERYWHERE: &[Workspace] = &[Workspace::Sculpt, Workspace::Learn];
 

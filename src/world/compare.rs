@@ -1,8 +1,11 @@
 //! Comparison of simulations, and of a simulation with its start, in one viewport.
 
+use std::path::Path;
+
 use bevy::prelude::*;
 
 use super::{AppCommandEvent, NoticeLevel, Notices, Simulations};
+use thalweg_scene::{io::Budget, model::session::Session};
 
 /// Mode of comparison. A change takes effect in the next frame.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -73,6 +76,14 @@ fn handle_command(
             notices.notify(NoticeLevel::Info, text);
         }
         CompareCommand::Show(wanted) => {
+            if *wanted == Comparison::Split && *comparison != Comparison::Split {
+                let bytes = simulations.all().iter().map(Session::bytes_to_compare).sum();
+                let asked = Budget::present().request(Path::new(&simulations.selected().title), bytes);
+                if let Err(error) = asked {
+                    notices.notify(NoticeLevel::Error, format!("{error}."));
+                    return;
+                }
+            }
             *divider = Divider::default();
             NextState::set_if_neq(&mut next, *wanted);
         }

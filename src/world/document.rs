@@ -8,7 +8,9 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, History, Job, JobKind, Jobs, Notices, Preferences, ProjectParams, Simulations};
+use super::{
+    FileCommand, History, Job, JobKind, Jobs, NoticeLevel, Notices, Preferences, ProjectParams, Recording, Simulations,
+};
 use thalweg_scene::{
     io::{
         Error, JobProgress,
@@ -22,6 +24,22 @@ use thalweg_scene::{
 const OFFERS: usize = 3;
 /// Fraction of the autosave interval after which an autosave starts; the rest is for writing.
 const EARLY: f32 = 0.8;
+
+/// Exit of the program that was requested, but waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum PendingExit {
+    #[default]
+    None,
+    /// For the project to be saved.
+    Save,
+    /// For all files to be written.
+    Files {
+        /// Change count at the request.
+        changes: u64,
+        /// Identifier of the notification about it.
+        notice: Option<u64>,
+    },
+}
 
 /// State of the project as a document.
 #[derive(Resource, Debug)]
@@ -39,8 +57,7 @@ pub struct Document {
     slots: Vec<RecoverySlot>,
     /// Autosaves left by crashes and not offered yet, the newest last.
     abandoned: Vec<PathBuf>,
-    /// `true` if the program exits once the project is saved.
-    leaves: bool,
+    exit: PendingExit,
     /// `true` if another process is about to continue with the project, saved or not.
     pub handed_over: bool,
     /// Autosave for that process.
@@ -57,7 +74,7 @@ impl Default for Document {
             keeps_now: false,
             slots: Vec::new(),
             abandoned: Vec::new(),
-            leaves: false,
+            exit: PendingExit::None,
             handed_over: false,
             handover_path: None,
         }
@@ -123,14 +140,33 @@ impl Document {
         self.keeps_now = true;
     }
 
-    /// Closes the question about unsaved changes; `leaves` makes the program exit once the project is saved.
-    pub(super) fn answered(&mut self, leaves: bool) {
-        (self.asks_to_save, self.leaves) = (false, leaves);
+    /// Makes the program exit once the project is saved.
+    pub(super) fn exit_when_saved(&mut self, notices: &mut Notices) {
+        self.cancel_exit(notices);
+        (self.asks_to_save, self.exit) = (false, PendingExit::Save);
     }
 
-    /// Returns `true` if the program should exit now that the project is saved, and resets that request.
-    pub(super) fn leaves(&mut self) -> bool {
-        std::mem::take(&mut self.leaves)
+    /// Returns `true` if the program exits once the project is saved.
+    pub(super) fn exits_when_saved(&self) -> bool {
+        self.exit == PendingExit::Save
+    }
+
+    /// Makes the program exit once all files are written, unless the number of changes differs by then.
+    pub(super) fn exit_when_written(&mut self, changes: u64) {
+        let notice = if let PendingExit::Files { notice, .. } = self.exit { notice } else { None };
+        (self.asks_to_save, self.exit) = (false, PendingExit::Files { changes, notice });
+    }
+
+    /// Returns `true` if the program exits once all files are written.
+    pub(super) fn exits_when_written(&self) -> bool {
+        matches!(self.exit, PendingExit::Files { .. })
+    }
+
+    /// Cancels a requested exit.
+    pub(super) fn cancel_exit(&mut self, notices: &mut Notices) {
+        if let PendingExit::Files { notice: Some(notice), .. } = std::mem::take(&mut self.exit) {
+            notices.dismiss(notice);
+        }
     }
 }
 
@@ -197,6 +233,36 @@ pub(super) fn finish_tick(session: &mut Session, path: &Path) -> Result<(), Erro
 pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
     project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))?;
     project::save(project, path, progress)
+}
+
+/// Exits if requested, once all files are written. If the project has changed meanwhile, asks about the changes instead.
+pub(super) fn exit_when_written(
+    mut document: ResMut<Document>,
+    history: Res<History>,
+    jobs: Res<Jobs>,
+    mut recording: ResMut<Recording>,
+    mut notices: ResMut<Notices>,
+    mut leave: MessageWriter<AppExit>,
+) {
+    let document = document.bypass_change_detection();
+    let PendingExit::Files { changes, notice } = &mut document.exit else { return };
+    let recording = recording.bypass_change_detection();
+    recording.end();
+    if jobs.count() > 0 || recording.is_at_work() {
+        notice.get_or_insert_with(|| {
+            let quit = Some(("Quit anyway", FileCommand::QuitUnsaved.into()));
+            let text = "Finishing files… Thalweg closes when they are written.";
+            let notice = notices.offer(NoticeLevel::Working, text, quit);
+            notices.add_button(notice, "Cancel", FileCommand::CancelQuit);
+            notice
+        });
+        return;
+    }
+    document.asks_to_save = *changes != history.changes();
+    document.cancel_exit(&mut notices);
+    if !document.asks_to_save {
+        leave.write(AppExit::Success);
+    }
 }
 
 /// Autosaves the project at regular intervals, and before it is replaced, whether the user or only time has changed it.

@@ -59,9 +59,9 @@ pub enum FileCommand {
     Dismiss(u64),
     /// Deletes an autosave left by a crash.
     DiscardAutosave(PathBuf),
-    /// Exits the program, after asking about unsaved changes.
+    /// Exits the program once all files are written, after asking about unsaved changes.
     Quit,
-    /// Exits the program without saving.
+    /// Exits the program without saving the project; if it is already waiting for files, without these.
     QuitUnsaved,
     /// Exits the program once the project is saved.
     QuitWhenSaved,
@@ -175,9 +175,19 @@ fn handle_command(
         FileCommand::Quit if document.unsaved(&work.history) || work.restarts.is_active() => {
             document.asks_to_save = true;
         }
-        FileCommand::Quit | FileCommand::QuitUnsaved => drop(leave.write(AppExit::Success)),
-        FileCommand::QuitWhenSaved => document.answered(true),
-        FileCommand::CancelQuit => document.answered(false),
+        FileCommand::QuitUnsaved if document.exits_when_written() => {
+            work.jobs.cancel_exports();
+            leave.write(AppExit::Success);
+        }
+        FileCommand::Quit | FileCommand::QuitUnsaved => {
+            work.jobs.cancel_changes();
+            document.exit_when_written(work.history.changes());
+        }
+        FileCommand::QuitWhenSaved => document.exit_when_saved(&mut work.notices),
+        FileCommand::CancelQuit => {
+            document.asks_to_save = false;
+            document.cancel_exit(&mut work.notices);
+        }
     }
 }
 
@@ -252,10 +262,7 @@ fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose, known
     }
     let now = (work.history.changes(), work.simulations.ticks());
     let of = work.simulations.project_id();
-    let mut job = Job::new(JobKind::Save, format!("Saving {}…", name(&path)));
-    job.on_failure = |world| {
-        world.resource_mut::<Document>().leaves();
-    };
+    let job = Job::new(JobKind::Save, format!("Saving {}…", name(&path)));
     let save = move |progress: &JobProgress| {
         if known.is_some_and(|file| file.is_changed()) {
             return Ok(SaveResult::Changed(path));
@@ -279,16 +286,11 @@ fn size_of(path: &Path, project: &Project) -> String {
 }
 
 /// Completes saving, or offers to overwrite a file that another program has changed.
-fn take_saved(
-    In(saved): In<SaveResult>,
-    mut work: ProjectParams,
-    mut document: ResMut<Document>,
-    mut leave: MessageWriter<AppExit>,
-) {
+fn take_saved(In(saved): In<SaveResult>, mut work: ProjectParams, mut document: ResMut<Document>) {
     let SavedProject { file, now, work: of, size } = match saved {
         SaveResult::Saved(saved) => saved,
         SaveResult::Changed(path) => {
-            document.leaves();
+            document.cancel_exit(&mut work.notices);
             let text = format!(
                 "Not saved: another program has changed {} since it was opened or saved here. Overwrite it, or choose File ▸ Save as.",
                 name(&path)
@@ -305,8 +307,8 @@ fn take_saved(
         work.simulations.file = Some(file);
         document.is_saved(now);
     }
-    if document.leaves() {
-        leave.write(AppExit::Success);
+    if document.exits_when_saved() {
+        document.exit_when_written(now.0);
     }
 }
 

@@ -8,7 +8,9 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, NoticeLevel, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart};
+use super::{
+    Document, FileCommand, NoticeLevel, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart,
+};
 use thalweg_scene::{
     io::{Error, ImagePixels, JobProgress, output},
     settings::screenshot_folder,
@@ -70,11 +72,15 @@ struct RunningJob {
 /// Function that saves a file.
 type Save = dyn FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync;
 
+/// Callback after a file is saved.
+type Saved = dyn FnOnce(&mut World) + Send + Sync;
+
 /// Save that waits for the previous one of its file.
 struct PendingSave {
     /// `true` if the result is reported, `false` if only errors are.
     is_reported: bool,
     save: Box<Save>,
+    then: Box<Saved>,
 }
 
 /// Message after a panic of a background computation.
@@ -88,7 +94,7 @@ pub struct Jobs {
     saves: BTreeMap<PathBuf, PendingSave>,
     /// The locked project, while a job derives a new state from it.
     pub(super) locked: Option<LockedProject>,
-    /// `true` if the project could not be saved while the program exited.
+    /// `true` if a file of the user could not be written while the program exited.
     pub(super) failed: bool,
     /// Folder of screenshots, if not the user's.
     pub screenshot_folder: Option<PathBuf>,
@@ -129,6 +135,13 @@ impl Jobs {
     pub(super) fn cancel_changes(&self) {
         let changing = self.running.iter().filter(|job| matches!(job.kind, JobKind::Exclusive | JobKind::Open));
         changing.for_each(|job| job.progress.cancel());
+    }
+
+    /// Cancels everything that the user waits for, except for saving the project.
+    pub(super) fn cancel_exports(&mut self) {
+        self.saves.retain(|_, pending| !pending.is_reported);
+        let waited_for = self.running.iter().filter(|job| job.notice.is_some() && job.kind != JobKind::Save);
+        waited_for.for_each(|job| job.progress.cancel());
     }
 
     /// Starts a job. Its output is passed to `then`, a system that runs in [`FrameSystems::Execute`](super::FrameSystems::Execute).
@@ -175,7 +188,19 @@ impl Jobs {
         path: &Path,
         save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync + 'static,
     ) {
-        self.saves.insert(path.to_owned(), PendingSave { is_reported: true, save: Box::new(save) });
+        self.save_then(notices, path, save, |_| {});
+    }
+
+    /// Saves a file of the user in the same way, and calls `then` once it is saved.
+    pub fn save_then(
+        &mut self,
+        notices: &mut Notices,
+        path: &Path,
+        save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync + 'static,
+        then: impl FnOnce(&mut World) + Send + Sync + 'static,
+    ) {
+        let pending = PendingSave { is_reported: true, save: Box::new(save), then: Box::new(then) };
+        self.saves.insert(path.to_owned(), pending);
         self.start_saves(notices);
     }
 
@@ -186,18 +211,21 @@ impl Jobs {
         save: impl FnOnce(&Path) -> Result<(), Error> + Send + Sync + 'static,
     ) {
         let save = Box::new(move |path: &Path, _: &JobProgress| save(path));
-        self.saves.insert(path.to_owned(), PendingSave { is_reported: false, save });
+        self.saves.insert(path.to_owned(), PendingSave { is_reported: false, save, then: Box::new(|_| {}) });
     }
 
     /// Starts pending saves whose files are not being saved.
     fn start_saves(&mut self, notices: &mut Notices) {
         let is_free = |path: &PathBuf| !self.running.iter().any(|job| job.file.as_ref() == Some(path));
         let due: Vec<_> = self.saves.extract_if(.., |path, _| is_free(path)).collect();
-        for (path, PendingSave { is_reported, save }) in due {
+        for (path, PendingSave { is_reported, save, then }) in due {
             let text = if is_reported { format!("Saving {}…", name(&path)) } else { String::new() };
             let target = path.clone();
-            let save = move |progress: &JobProgress| save(&target, progress).map(|()| is_reported.then_some(target));
-            self.start(notices, Job::new(JobKind::Independent, text), save, notify_saved);
+            let save = move |progress: &JobProgress| {
+                save(&target, progress)?;
+                Ok((is_reported.then_some(target), then))
+            };
+            self.start(notices, Job::new(JobKind::Independent, text), save, finish_save);
             self.running.last_mut().expect("it was just started").file = Some(path);
         }
     }
@@ -210,20 +238,17 @@ impl Jobs {
             output::replace(&path, |file| pixels.write(file, size, progress))?;
             Ok(path)
         };
-        self.start(notices, Job::new(JobKind::Independent, "Saving screenshot…"), write, notify_written);
+        let tell = |In(path): In<PathBuf>, mut notices: ResMut<Notices>| notices.offer_file(&path);
+        self.start(notices, Job::new(JobKind::Independent, "Saving screenshot…"), write, tell);
     }
 }
 
-fn notify_saved(In(path): In<Option<PathBuf>>, notices: ResMut<Notices>) {
+/// Calls what follows the save of a file, and reports the file unless there is none to report.
+fn finish_save(In((path, then)): In<(Option<PathBuf>, Box<Saved>)>, world: &mut World) {
+    then(world);
     if let Some(path) = path {
-        notify_written(In(path), notices);
+        world.resource_mut::<Notices>().offer_file(&path);
     }
-}
-
-/// Reports that a file was written, and offers to open its folder.
-pub(crate) fn notify_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    notices.offer_folder(format!("Saved {}.", path.display()), folder);
 }
 
 /// Applies the output of finished jobs. Changes made meanwhile are kept.
@@ -265,6 +290,10 @@ pub(super) fn apply_outputs(world: &mut World) {
             None => PANICKED.to_owned(),
         };
         world.resource_mut::<Notices>().notify(NoticeLevel::Error, failed);
+        // The window stays open, so that the user sees the error.
+        world.resource_scope(|world, mut document: Mut<Document>| {
+            document.cancel_exit(&mut world.resource_mut::<Notices>());
+        });
         fails(world);
     }
 }
@@ -321,7 +350,7 @@ pub(super) fn wait_before_exit(
                     Some(Err(error)) => error!("{error}"),
                     None => error!("a job panicked"),
                 }
-                failed |= job.kind == JobKind::Save;
+                failed |= job.notice.is_some();
             }
             jobs.start_saves(&mut notices);
         }

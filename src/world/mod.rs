@@ -63,7 +63,7 @@ pub use self::{
     overlay::{Overlay, OverlayCommand},
     places::{MapPlaces, MarkSystems, ViewPlaces},
     preferences::Preferences,
-    presentation::{Draft, PresentCommand, Presentation},
+    presentation::{PresentCommand, Presentation},
     project::ProjectParams,
     quiz::{Quiz, QuizCommand, QuizQuestion},
     record::{DuneSample, LedgerSample, TimeSeries},
@@ -307,6 +307,7 @@ pub fn plugin(app: &mut App) {
                 jobs::apply_outputs,
                 jobs::show_growth,
                 execute_commands,
+                document::exit_when_written,
                 restart::advance,
                 bookmarks::stop_without_keyframes,
             )

@@ -119,6 +119,11 @@ impl Notices {
         self.offer(NoticeLevel::Info, "The simulation is paused. Press Play (Space) to start it.", play);
     }
 
+    /// Reports that a file was saved, and offers to open its folder.
+    pub(super) fn offer_file(&mut self, path: &Path) {
+        self.offer_folder(format!("Saved {}.", path.display()), path.parent().unwrap_or(Path::new("")));
+    }
+
     /// Reports that files were written, and offers to open their folder.
     pub fn offer_folder(&mut self, text: String, folder: &Path) {
         self.offer(NoticeLevel::Info, text, Some(("Open folder", FileCommand::OpenFolder(folder.to_owned()).into())));

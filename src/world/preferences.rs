@@ -2,13 +2,16 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use bevy::prelude::*;
 
-use super::{Brushes, Draft, Jobs, NoticeLevel, Notices};
+use super::{Brushes, Jobs, NoticeLevel, Notices};
 use thalweg_scene::{
     io::{Budget, BudgetSource},
     settings::{Settings, SettingsFile, settings_file},
@@ -57,19 +60,15 @@ pub(super) fn apply_memory_limit(preferences: Res<Preferences>) {
     Budget::set(BudgetSource::Settings, preferences.settings.budget());
 }
 
-/// Saves the settings after a pause in changes, and before the program exits.
+/// Saves the settings after a pause in changes, and before the program exits. Of several failures in a row, only the first is reported.
 pub(super) fn remember(
     mut preferences: ResMut<Preferences>,
-    (brushes, draft): (Res<Brushes>, Res<Draft>),
+    brushes: Res<Brushes>,
     mut jobs: ResMut<Jobs>,
-    mut changed: Local<Option<Instant>>,
+    (mut changed, failed): (Local<Option<Instant>>, Local<Arc<AtomicBool>>),
     mut leaving: MessageReader<AppExit>,
 ) {
-    let touched = [
-        preferences.is_changed() && !preferences.is_added(),
-        brushes.is_changed() && !brushes.is_added(),
-        draft.is_changed() && !draft.is_added(),
-    ];
+    let touched = [preferences.is_changed() && !preferences.is_added(), brushes.is_changed() && !brushes.is_added()];
     if touched.contains(&true) {
         *changed = Some(Instant::now());
     }
@@ -83,14 +82,17 @@ pub(super) fn remember(
     let settings = preferences.settings.clone();
     preferences.remembered.record_changes(&settings);
     preferences.remembered.brushes = brushes.changed();
-    preferences.remembered.playlist = draft.text();
     if let Some(path) = &preferences.file {
         let (remembered, saved) = (preferences.remembered.clone(), Arc::clone(&preferences.saved));
+        let failed = Arc::clone(&failed);
         jobs.autosave(path, move |path| {
             let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
-            match remembered.save_changes(&saved, path) {
+            let done = remembered.save_changes(&saved, path);
+            let failed_before = failed.swap(done.is_err(), Ordering::Relaxed);
+            match done {
                 Ok(()) => *saved = remembered,
-                Err(error) => warn!("the settings were not saved: {error}"),
+                Err(error) if failed_before => warn!("the settings were not saved: {error}"),
+                Err(error) => return Err(error),
             }
             Ok(())
         });

@@ -1,13 +1,13 @@
 //! Presentation of a playlist: the current scene, and the time of the next one.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bevy::prelude::*;
 
 use super::{
     AppCommandEvent, CameraCommand, Document, FastForward, FrameSystems, History, Job, JobKind, Jobs, Label,
     NoticeLevel, Notices, OpenWorkspace, ProjectParams, ProjectReplaced, Simulations, Transport, Workspace,
-    has_project, jobs::notify_written, opening,
+    has_project, opening,
 };
 use thalweg_scene::{
     io::{Error, JobProgress, playlist, project::StoredTimeline},
@@ -36,15 +36,11 @@ pub enum PresentCommand {
     Go(isize),
     /// Starts again with the first scene.
     Again,
-    /// Saves a playlist to a file.
-    Save(Arc<Playlist>, PathBuf),
-    /// Updates the playlist in the editor.
-    Draft(Arc<Playlist>),
 }
 
 impl AppCommandEvent for PresentCommand {
     fn requires_project(&self) -> bool {
-        !matches!(self, Self::Save(..) | Self::Draft(_))
+        true
     }
 
     fn is_allowed_in_kiosk(&self, _: &Simulations) -> bool {
@@ -193,42 +189,8 @@ impl Presentation {
     }
 }
 
-/// Playlist in the editor. It is restored at the next start.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct Draft {
-    /// Current content.
-    pub list: Playlist,
-    /// Content last saved to a file.
-    saved: Option<Playlist>,
-}
-
-impl Draft {
-    /// Restores a draft from RON; empty if this version cannot parse it.
-    pub fn remembered(text: &str) -> Self {
-        Self { list: ron::from_str(text).unwrap_or_default(), saved: None }
-    }
-
-    /// Returns the RON to remember; empty if the draft is empty or saved.
-    pub(super) fn text(&self) -> String {
-        if self.list.scenes.is_empty() || self.has_saved(&self.list) {
-            return String::new();
-        }
-        ron::to_string(&self.list).unwrap_or_default()
-    }
-
-    /// Marks a playlist as saved.
-    pub(super) fn is_saved_as(&mut self, list: &Playlist) {
-        self.saved = Some(list.clone());
-    }
-
-    /// Returns `true` if a file contains this playlist.
-    pub fn has_saved(&self, list: &Playlist) -> bool {
-        self.saved.as_ref() == Some(list)
-    }
-}
-
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Draft>().add_observer(handle_command).add_observer(end).add_systems(
+    app.add_observer(handle_command).add_observer(end).add_systems(
         Update,
         follow
             .after(super::fast_forward::follow)
@@ -241,7 +203,6 @@ pub(super) fn plugin(app: &mut App) {
 fn handle_command(
     command: On<PresentCommand>,
     mut presentation: Option<ResMut<Presentation>>,
-    mut draft: ResMut<Draft>,
     mut document: ResMut<Document>,
     mut jobs: ResMut<Jobs>,
     mut notices: ResMut<Notices>,
@@ -256,17 +217,6 @@ fn handle_command(
         }
         PresentCommand::Again => presentation.as_ref().map_or(0, |presentation| -(presentation.at as isize)),
         PresentCommand::Go(steps) => *steps,
-        PresentCommand::Save(list, path) => {
-            let job = Job::new(JobKind::Independent, "Saving playlist…");
-            let (list, path) = (Arc::clone(list), path.clone());
-            let save = move |_: &JobProgress| playlist::save(&list, &path).map(|()| (list, path));
-            jobs.start(&mut notices, job, save, mark_saved);
-            return;
-        }
-        PresentCommand::Draft(list) => {
-            draft.list.clone_from(list);
-            return;
-        }
     };
     let Some(presentation) = &mut presentation else {
         let text = "No presentation is running. Open or drop a playlist, or start Thalweg with \"thalweg present\".";
@@ -282,11 +232,6 @@ fn handle_command(
     };
     let list = Arc::clone(presentation.list());
     jobs.start(&mut notices, job, move |_: &JobProgress| open_scene(&list, at), show_scene);
-}
-
-fn mark_saved(In((list, path)): In<(Arc<Playlist>, PathBuf)>, mut draft: ResMut<Draft>, notices: ResMut<Notices>) {
-    draft.is_saved_as(&list);
-    notify_written(In(path), notices);
 }
 
 /// Opened scene of a playlist.

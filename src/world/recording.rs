@@ -2,7 +2,9 @@
 
 use bevy::prelude::*;
 
-use super::{AppCommandEvent, AutosaveSystems, Jobs, NoticeLevel, Notices, Simulations, background::BackgroundTask};
+use super::{
+    AppCommandEvent, AutosaveSystems, Document, Jobs, NoticeLevel, Notices, Simulations, background::BackgroundTask,
+};
 use thalweg_scene::io::{
     Error,
     film::{FrameSource, RecordingResult, RgbFrame, VideoRecorder},
@@ -69,7 +71,7 @@ impl Recording {
     }
 
     /// Lets the encoder finish the video.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.state = match std::mem::take(&mut self.state) {
             RecordingState::On(recorder) => RecordingState::Ending(BackgroundTask::start((), || recorder.end())),
             RecordingState::Off | RecordingState::Asked => RecordingState::Off,
@@ -77,8 +79,8 @@ impl Recording {
         };
     }
 
-    /// Reports the path of a finished video, optionally waiting for it.
-    fn notify(&mut self, waits: bool, notices: &mut Notices) {
+    /// Reports the path of a finished video, optionally waiting for it. A failure cancels the exit of the program.
+    fn notify(&mut self, waits: bool, notices: &mut Notices, document: &mut Document) {
         let has_ended =
             |state: &RecordingState| matches!(state, RecordingState::Ending(ends) if waits || ends.is_finished());
         if !has_ended(&self.state) {
@@ -87,6 +89,7 @@ impl Recording {
         let RecordingState::Ending(ends) = std::mem::take(&mut self.state) else { return };
         let Some(filmed) = ends.join() else {
             notices.notify(NoticeLevel::Error, "The video was not finished because of a bug in Thalweg.");
+            document.cancel_exit(notices);
             return;
         };
         match filmed {
@@ -109,6 +112,7 @@ impl Recording {
             }
             Err(error) => {
                 notices.notify(NoticeLevel::Error, error.to_string());
+                document.cancel_exit(notices);
             }
         }
     }
@@ -141,11 +145,12 @@ pub(super) fn follow(
     mut leaving: MessageReader<AppExit>,
     mut recording: ResMut<Recording>,
     mut notices: ResMut<Notices>,
+    mut document: ResMut<Document>,
 ) {
     let leaves = leaving.read().next().is_some();
     let quiet = recording.bypass_change_detection();
     if leaves {
         quiet.end();
     }
-    quiet.notify(leaves, &mut notices);
+    quiet.notify(leaves, &mut notices, document.bypass_change_detection());
 }

@@ -605,6 +605,76 @@ fn quit_asks_to_save_unsaved_work() {
 }
 
 #[test]
+fn quit_waits_for_files_unless_one_fails() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("height.r32");
+    let mut app = app();
+    app.update();
+    let tells = |app: &App, text: &str| app.world().resource::<Notices>().shown().any(|n| n.text.starts_with(text));
+    // A folder is no file.
+    std::fs::create_dir(&path).expect("the folder is writable");
+    send(&mut app, FileCommand::SaveMap("height", path.clone()));
+    send(&mut app, FileCommand::Quit);
+    app.update();
+    assert!(tells(&app, "Finishing files") && !leaves(&app));
+    wait_for_jobs(&mut app);
+    assert!(app.world().resource::<Notices>().shown().any(|notice| notice.level == NoticeLevel::Error));
+    assert!(!tells(&app, "Finishing files") && !leaves(&app), "the error could not be read");
+    std::fs::remove_dir(&path).expect("it is empty");
+    send(&mut app, FileCommand::SaveMap("height", path.clone()));
+    send(&mut app, FileCommand::Quit);
+    for _ in 0..2000 {
+        app.update();
+        if leaves(&app) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(leaves(&app) && path.is_file());
+}
+
+#[test]
+fn quitting_anyway_cancels_files_being_written() {
+    let mut app = app();
+    app.update();
+    let wait = |progress: &thalweg_scene::io::JobProgress| {
+        while !progress.is_cancelled() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    };
+    app.world_mut().resource_scope(|world, mut jobs: Mut<Jobs>| {
+        let job = Job::new(JobKind::Independent, "Exporting…");
+        jobs.start(&mut world.resource_mut::<Notices>(), job, wait, |In(()): In<()>| ());
+    });
+    for wanted in [false, true] {
+        send(&mut app, FileCommand::QuitUnsaved);
+        app.update();
+        assert_eq!(leaves(&app), wanted);
+    }
+}
+
+#[test]
+fn repeated_failure_to_save_settings_is_reported_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = app();
+    // A folder is no file.
+    app.world_mut().resource_mut::<Preferences>().file = Some(folder.path().to_owned());
+    app.update();
+    for wanted in [1, 0] {
+        app.world_mut().resource_mut::<Preferences>().settings.scale *= 1.1;
+        app.update();
+        std::thread::sleep(Duration::from_millis(1100));
+        app.update();
+        wait_for_jobs(&mut app);
+        let mut notices = app.world_mut().resource_mut::<Notices>();
+        let told: Vec<u64> = notices.shown().filter(|n| n.level == NoticeLevel::Error).map(|n| n.id).collect();
+        assert_eq!(told.len(), wanted);
+        told.into_iter().for_each(|id| notices.dismiss(id));
+    }
+}
+
+#[test]
 fn replaced_project_is_autosaved_until_regular_exit() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());

@@ -28,6 +28,7 @@ use thalweg::{
         checks::CheckCommand,
         overview::view_ui,
         present::{
+            draft::{Draft, PlaylistCommand},
             playlist::PlaylistDialog,
             presenter::{self, presenter_ui},
             stage::presentation_ui,
@@ -52,8 +53,8 @@ use thalweg::{
     },
     world::{
         AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
-        CompareCommand, Comparison, Divider, Document, Draft, EditCommand, FileCommand, FollowsKeyframes, History,
-        Jobs, KeyframeCommand, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
+        CompareCommand, Comparison, Divider, Document, EditCommand, FileCommand, FollowsKeyframes, History, Jobs,
+        KeyframeCommand, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
         PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts, Revision,
         ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea,
         WindowCommand, Workspace,
@@ -649,7 +650,7 @@ fn playlist_is_edited_by_clicks_and_drags() {
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     // It is saved and restored at the next start.
     let draft = asked.take().into_iter().rev().find_map(|asked| match asked.get() {
-        Some(PresentCommand::Draft(list)) => Some(Arc::clone(list)),
+        Some(PlaylistCommand::Edit(list)) => Some(Arc::clone(list)),
         _ => None,
     });
     let draft = draft.expect("it is remembered");

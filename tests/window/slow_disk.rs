@@ -101,7 +101,7 @@ fn save_everything() {
         ProbeCommand::Pin([0.5, 0.5]).into(),
         ProbeCommand::Save(path("probes.csv")).into(),
         CheckCommand::Save(path("checks.txt")).into(),
-        PresentCommand::Save(Arc::new(Playlist::default()), path("list.ron")).into(),
+        PlaylistCommand::Save(Arc::new(Playlist::default()), path("list.ron")).into(),
         FileCommand::SaveProject(path("work.thalweg")).into(),
         FileCommand::SaveScene(path("scene.ron")).into(),
         FileCommand::SaveMap("height", path("height.exr")).into(),

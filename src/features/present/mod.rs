@@ -1,5 +1,6 @@
 //! Presentations: playlist dialog, overlay of the Present workspace, and presenter window.
 
+pub mod draft;
 pub mod playlist;
 pub mod presenter;
 pub mod stage;
@@ -13,7 +14,7 @@ use crate::{
 
 /// Adds the playlist dialog, the stage and the presenter window.
 pub fn plugin(app: &mut App) {
-    app.add_plugins((playlist::plugin, stage::plugin, presenter::plugin)).add_systems(
+    app.add_plugins((draft::plugin, playlist::plugin, stage::plugin, presenter::plugin)).add_systems(
         Update,
         (
             stage::record_user_activity

@@ -1,8 +1,11 @@
 //! Playlist dialog: scenes are dragged from the gallery, dropped as files, and moved up and down. The playlist is presented or saved
 //! as a file.
 
-use super::stage::ensure_glyphs;
-use crate::shell::files::AddToPlaylist;
+use super::{
+    draft::{Draft, PlaylistCommand},
+    stage::ensure_glyphs,
+};
+use crate::shell::files::{AddToPlaylist, PLAYLIST_EDITOR};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -26,8 +29,8 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, Document, Draft, History, Job, JobKind, Jobs, NoticeLevel, Notices, PresentCommand, Presentation,
-    Simulations, WindowCommand,
+    AppCommand, Document, History, Job, JobKind, Jobs, NoticeLevel, Notices, PresentCommand, Presentation, Simulations,
+    WindowCommand,
 };
 use thalweg_scene::{
     io::{JobProgress, playlist, project::is_project, scene::GROUPS},
@@ -171,7 +174,7 @@ fn add_checked(
 }
 
 /// Playlist dialog.
-const PANE: FloatingWindow = FloatingWindow { key: "playlist", kind: FloatingWindowKind::Modal };
+const PANE: FloatingWindow = FloatingWindow { key: PLAYLIST_EDITOR, kind: FloatingWindowKind::Modal };
 
 fn pane_ui(
     InMut(floating): InMut<FloatingWindowUi>,
@@ -263,7 +266,7 @@ fn playlist_ui(
     });
     dragged_ui(context, dialog);
     let changed = dialog.list != state.draft.list;
-    asked.or_else(|| changed.then(|| PresentCommand::Draft(Arc::new(dialog.list.clone())).into()))
+    asked.or_else(|| changed.then(|| PlaylistCommand::Edit(Arc::new(dialog.list.clone())).into()))
 }
 
 /// Draws the dragged scene at the pointer.
@@ -501,7 +504,7 @@ fn add_request() -> FileRequest {
 fn save_request(list: Arc<Playlist>) -> FileRequest {
     let name = file_name(&list.title);
     let name = if name.is_empty() { "playlist" } else { &name };
-    let save = move |path| PresentCommand::Save(Arc::clone(&list), path);
+    let save = move |path| PlaylistCommand::Save(Arc::clone(&list), path);
     FileRequest::save("Save playlist", name, [("Playlist".to_owned(), "ron")], save)
 }
 

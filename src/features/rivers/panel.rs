@@ -15,7 +15,7 @@ use crate::shell::{
     chart::chart_ui,
     group::{group_ui, set},
     number::units,
-    panel::{AddPanel, EVERYWHERE, LayerVisibility, Sidebar, SidebarPanel},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, RIVERS, Sidebar, SidebarPanel},
     placement::Placement,
     style,
 };
@@ -26,7 +26,7 @@ use thalweg_sim::{
 };
 
 const PANEL: SidebarPanel =
-    SidebarPanel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+    SidebarPanel { key: RIVERS, title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 /// Requests studies while the panel is visible.
 fn request_study(sidebar: Res<Sidebar>, mut rivers: ResMut<RiverStudy>) {

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::*;
+use crate::features::present::draft::{Draft, PlaylistCommand};
 use thalweg_scene::{
     io::{JobProgress, project::Project, scene::open_first},
     model::playlist::{Item, Playlist},
@@ -101,7 +102,7 @@ fn playlist_draft_is_remembered_until_saved() {
     app.world_mut().resource_mut::<Preferences>().file = Some(settings.clone());
     app.update();
     let list = list();
-    send(&mut app, PresentCommand::Draft(Arc::clone(&list)));
+    send(&mut app, PlaylistCommand::Edit(Arc::clone(&list)));
     app.update();
     let saved = |app: &App| app.world().resource::<Draft>().has_saved(&list);
     assert!(!saved(&app));
@@ -113,7 +114,7 @@ fn playlist_draft_is_remembered_until_saved() {
     assert_eq!(kept(&mut app), *list);
     // A folder is no file.
     for (path, wanted) in [(folder.path().to_owned(), false), (file, true)] {
-        send(&mut app, PresentCommand::Save(Arc::clone(&list), path));
+        send(&mut app, PlaylistCommand::Save(Arc::clone(&list), path));
         app.update();
         until_done(&mut app);
         assert_eq!(saved(&app), wanted);

@@ -37,13 +37,13 @@ const LAYERS: usize = 6;
 /// generation and export. Verified by `tests/memory.rs`.
 pub const BYTES_PER_CELL: usize = 44;
 
-/// Memory that rendering takes per cell, in bytes: see [`count_rendering`].
-static RENDERING: AtomicUsize = AtomicUsize::new(0);
+/// Memory that rendering takes per cell, in bytes, of the present and of the start next to it: see [`count_rendering`].
+static RENDERING: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-/// Counts the memory of rendering, in bytes per cell, in [`Session::bytes`] from now on. For a window whose graphics adapter has no memory of
-/// its own.
-pub fn count_rendering(bytes_per_cell: usize) {
-    RENDERING.store(bytes_per_cell, Ordering::Relaxed);
+/// Counts the memory of rendering the present in [`Session::bytes`] from now on, and of rendering the start next to it in
+/// [`Session::bytes_to_compare`], both in bytes per cell. For a window whose graphics adapter has no memory of its own.
+pub fn count_rendering(present: usize, start: usize) {
+    RENDERING.iter().zip([present, start]).for_each(|(counted, bytes)| counted.store(bytes, Ordering::Relaxed));
 }
 
 /// Returns a single-cell terrain, as a placeholder.
@@ -319,7 +319,7 @@ impl Session {
             let to_begin = process.capabilities().steady.map_or(0, |water| water.startup_bytes_per_cell());
             process.info().footprint.bytes_per_cell(self.simulation.threads()) + to_begin
         };
-        let bytes = BYTES_PER_CELL + RENDERING.load(Ordering::Relaxed) + running.map(of).sum::<usize>();
+        let bytes = BYTES_PER_CELL + RENDERING[0].load(Ordering::Relaxed) + running.map(of).sum::<usize>();
         let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
         let bytes = bytes + if self.terrain.uplift == Uplift::Uniform { 0 } else { 4 };
         let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
@@ -329,6 +329,16 @@ impl Session {
     /// Returns [`Self::bytes`] minus the memory of the current layers.
     pub fn additional_bytes(&self) -> u64 {
         self.bytes().saturating_sub(self.bytes_of_layers())
+    }
+
+    /// Returns the memory required to render the session, in bytes, as far as it is counted.
+    pub fn bytes_to_render(&self) -> u64 {
+        (RENDERING[0].load(Ordering::Relaxed) * self.simulation.terrain.bedrock.len()) as u64
+    }
+
+    /// Returns the memory required to render the start next to the present, in bytes, as far as it is counted.
+    pub fn bytes_to_compare(&self) -> u64 {
+        (RENDERING[1].load(Ordering::Relaxed) * self.simulation.terrain.bedrock.len()) as u64
     }
 
     /// Returns the memory required to grow a range, in bytes.
