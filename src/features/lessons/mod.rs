@@ -5,8 +5,8 @@ mod picture;
 mod step;
 
 use crate::world::{
-    AppCommandEvent, Document, EditCommand, Job, JobKind, Label, LessonOpened, LessonState, NoticeLevel, Overlay,
-    ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
+    AppCommandEvent, Brushes, Document, EditCommand, Job, JobKind, Label, LessonOpened, LessonState, NoticeLevel,
+    Overlay, ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
 
@@ -140,6 +140,7 @@ struct LessonParams<'w> {
     document: ResMut<'w, Document>,
     section: ResMut<'w, Section>,
     overlay: ResMut<'w, Overlay>,
+    brushes: ResMut<'w, Brushes>,
     probes: ResMut<'w, Probes>,
     record: Res<'w, TimeSeries>,
     workspace: ResMut<'w, NextState<Workspace>>,
@@ -191,6 +192,8 @@ impl LessonParams<'_> {
     fn teach(&mut self, lesson: Lesson) {
         self.work.transport.pause();
         NextState::set_if_neq(&mut self.workspace, Workspace::Learn);
+        // Lessons hide the panel of the brush.
+        self.brushes.active = None;
         self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::from_key));
         self.section.ends = lesson.head.section;
         self.section.opens = false;
