@@ -52,6 +52,8 @@ pub enum LessonCommand {
     Teach(Box<Lesson>),
     /// Reopens the lesson from its start and keeps the answers.
     Reopen,
+    /// Asks before reopening the lesson.
+    AskToReopen,
     /// Deletes all answers and restarts the lesson.
     Restart,
     /// Restores the answers deleted last.
@@ -165,6 +167,11 @@ impl LessonParams<'_> {
             LessonCommand::Next => attempt.next(),
             LessonCommand::Back => attempt.back(),
             LessonCommand::Reopen => self.reopen(),
+            LessonCommand::AskToReopen => {
+                let text =
+                    "Restart all simulations of this lesson? Their current state is replaced. Your answers are kept.";
+                self.work.notices.offer(NoticeLevel::Warning, text, Some(("Restart", LessonCommand::Reopen.into())));
+            }
             LessonCommand::Restart => {
                 let path = attempt.lesson.path.clone();
                 self.lessons.save(&mut self.work.jobs);

@@ -111,6 +111,24 @@ fn lesson_is_completed_step_by_step_with_report() {
 }
 
 #[test]
+fn restarting_all_simulations_of_a_lesson_is_confirmed() {
+    let mut app = opened(BUILT_IN[0].0);
+    send(&mut app, SimulationCommand::Step(2));
+    update_until_quiet(&mut app);
+    send(&mut app, LessonCommand::AskToReopen);
+    app.update();
+    until_done(&mut app);
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
+    let reopen = AppCommand::from(LessonCommand::Reopen);
+    let offers = |notice: &Notice| notice.answers.iter().any(|(_, answer)| *answer == reopen);
+    assert!(app.world().resource::<Notices>().shown().any(offers));
+    send(&mut app, reopen);
+    app.update();
+    until_done(&mut app);
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 0);
+}
+
+#[test]
 fn restarting_lesson_clears_answers() {
     let mut app = opened(BUILT_IN[0].0);
     let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
