@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 
-use crate::features::probes::{self, Probes, chart::ProbeSeries};
+use crate::features::probes::{self, Probes};
 use crate::features::section::{self, SaveDrawing, Section};
 use thalweg_scene::{
     io::{
@@ -349,7 +349,7 @@ impl LessonParams<'_> {
             shown.push(section::chart::chart(&self.section, units));
         }
         if !self.probes.pinned.is_empty() {
-            shown.push(probes::chart::chart(&self.probes, ProbeSeries::Change, units));
+            shown.push(probes::chart::chart(&self.probes, self.probes.plotted(self.overlay.shown), units));
         }
         shown
     }
