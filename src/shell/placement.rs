@@ -11,7 +11,9 @@ use super::{
     panel::{AddPanel, LayerVisibility},
     style,
 };
-use crate::world::{AppCommand, AppCommandEvent, BrushCommand, Brushes, FrameSystems, PointedPosition};
+use crate::world::{
+    AppCommand, AppCommandEvent, BrushCommand, Brushes, FrameSystems, PointedPosition, ProjectReplaced,
+};
 
 /// Object placed by a click on the terrain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,7 @@ pub(crate) fn plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Panels, click_ui)
         .init_resource::<Placement>()
         .add_observer(begin_placement)
+        .add_observer(cancel_on_opening)
         .add_systems(Update, cancel_on_brush.run_if(resource_changed::<Brushes>).in_set(FrameSystems::Follow));
 }
 
@@ -71,6 +74,13 @@ fn begin_placement(
 /// Cancels the placement when a brush is selected.
 fn cancel_on_brush(brushes: Res<Brushes>, mut placement: ResMut<Placement>) {
     if brushes.active.is_some() && placement.kind.is_some() {
+        placement.begin(None);
+    }
+}
+
+/// Cancels the placement when another project opens.
+fn cancel_on_opening(replaced: On<ProjectReplaced>, mut placement: ResMut<Placement>) {
+    if replaced.opened && placement.kind.is_some() {
         placement.begin(None);
     }
 }

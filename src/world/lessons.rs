@@ -1,6 +1,9 @@
 //! The open lesson, and the answers to all lessons so far.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use bevy::prelude::*;
 
@@ -31,6 +34,8 @@ pub struct LessonState {
     pub attempt: Option<Attempt>,
     /// Answers to all lessons.
     pub progress: LessonProgress,
+    /// Answers that this window last read from the file or wrote to it.
+    saved: Arc<Mutex<LessonProgress>>,
     /// File of the answers; `None` if they are not saved.
     file: Option<PathBuf>,
     /// Identifier of the lesson's project.
@@ -48,7 +53,10 @@ impl LessonState {
         let file = lessons_file();
         let loaded = file.as_deref().map_or_else(|| Ok(LessonProgress::default()), LessonProgress::load);
         match loaded {
-            Ok(progress) => Self { progress, file, ..Self::default() },
+            Ok(progress) => {
+                let saved = Arc::new(Mutex::new(progress.clone()));
+                Self { progress, saved, file, ..Self::default() }
+            }
             Err(error) => {
                 notices.notify(NoticeLevel::Warning, format!("{error}."));
                 Self::default()
@@ -62,8 +70,13 @@ impl LessonState {
             self.progress.record_answers(attempt);
         }
         if let Some(file) = &self.file {
-            let progress = self.progress.clone();
-            jobs.autosave(file, move |path| progress.save(path));
+            let (progress, saved) = (self.progress.clone(), Arc::clone(&self.saved));
+            jobs.autosave(file, move |path| {
+                let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
+                progress.save_changes(&saved, path)?;
+                *saved = progress;
+                Ok(())
+            });
         }
     }
 

@@ -77,7 +77,7 @@ pub struct Presentation {
     /// Index of the current scene.
     at: usize,
     scene: SceneState,
-    /// Time since the scene was requested, and then since it was opened.
+    /// Time since the scene was requested, and then since it was opened, without fast-forwarding.
     age: Duration,
     /// Time since the presentation started.
     whole: Duration,
@@ -153,7 +153,7 @@ impl Presentation {
         (seconds > 0.0 && (self.kiosk || number < count)).then_some(left)
     }
 
-    /// Returns the time since the scene was opened, and since the presentation started.
+    /// Returns the time since the scene was opened, without fast-forwarding, and since the presentation started.
     pub fn elapsed_times(&self) -> [Duration; 2] {
         [self.age, self.whole]
     }
@@ -168,9 +168,11 @@ impl Presentation {
         self.idle = Some(Duration::ZERO);
     }
 
-    /// Returns the next automatic command, after this much more time.
-    fn next(&mut self, simulations: &Simulations, passed: Duration) -> Option<PresentCommand> {
-        self.age += passed;
+    /// Returns the next automatic command, after this much more time. `forwards` is `true` if the project fast-forwards.
+    fn next(&mut self, simulations: &Simulations, passed: Duration, forwards: bool) -> Option<PresentCommand> {
+        if !forwards || self.item(simulations).is_none() {
+            self.age += passed;
+        }
         self.whole += passed;
         self.idle = self.idle.map(|idle| idle + passed);
         self.rest = self.rest.saturating_sub(passed);
@@ -293,9 +295,11 @@ fn follow(
     mut presentation: ResMut<Presentation>,
     simulations: Res<Simulations>,
     time: Res<Time<Real>>,
+    ahead: Res<FastForward>,
     mut transport: ResMut<Transport>,
     mut commands: Commands,
 ) {
+    let forwards = ahead.runs(&simulations, &transport);
     // Time passes in every frame, and nothing depends on its change detection.
     let presentation = presentation.bypass_change_detection();
     let last = presentation.item(&simulations).map_or(0, |item| item.ticks.1);
@@ -307,7 +311,7 @@ fn follow(
         }
         *paused = is_over;
     }
-    if let Some(next) = presentation.next(&simulations, time.delta()) {
+    if let Some(next) = presentation.next(&simulations, time.delta(), forwards) {
         presentation.rest = RETRY_DELAY;
         if next == PresentCommand::Again {
             presentation.idle = None;

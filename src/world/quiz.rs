@@ -4,7 +4,10 @@ use bevy::prelude::*;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{AppCommandEvent, Job, JobKind, NoticeLevel, ProjectParams, Simulations, run::generate_tiles};
+use super::{
+    AppCommandEvent, Job, JobKind, NoticeLevel, OpenWorkspace, ProjectParams, Simulations, Workspace,
+    run::generate_tiles,
+};
 use thalweg_scene::{
     io::JobProgress,
     model::{origin::Tile, session::Session},
@@ -94,8 +97,13 @@ fn search_question(work: &mut ProjectParams) {
     work.jobs.start(&mut work.notices, job, generate, ask_question);
 }
 
-/// Starts two simulations that differ in one parameter.
-fn ask_question(In(found): In<Option<(QuizQuestion, Vec<Session>)>>, mut work: ProjectParams, mut quiz: ResMut<Quiz>) {
+/// Starts two simulations that differ in one parameter, and shows the question.
+fn ask_question(
+    In(found): In<Option<(QuizQuestion, Vec<Session>)>>,
+    mut work: ProjectParams,
+    mut quiz: ResMut<Quiz>,
+    mut commands: Commands,
+) {
     let Some((question, sessions)) = found else {
         let text = "No parameter of the enabled processes changes the terrain enough in a few ticks. Open another scene, or enable another process.";
         work.notices.notify(NoticeLevel::Info, text);
@@ -108,6 +116,8 @@ fn ask_question(In(found): In<Option<(QuizQuestion, Vec<Session>)>>, mut work: P
     work.start_side_by_side(sessions);
     work.transport.playing = true;
     quiz.ask(question, work.simulations.project_id());
+    // The panel with the question.
+    commands.trigger(OpenWorkspace(Workspace::Learn));
 }
 
 impl QuizQuestion {

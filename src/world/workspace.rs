@@ -25,7 +25,7 @@ impl AppCommandEvent for OpenWorkspace {}
 pub(super) fn plugin(app: &mut App) {
     app.init_state::<Workspace>()
         .add_observer(open)
-        .add_systems(OnEnter(Workspace::Learn), slow_down)
+        .add_systems(OnEnter(Workspace::Learn), (slow_down, release_brush))
         .add_systems(OnExit(Workspace::Learn), reset_speed)
         .add_systems(OnEnter(Workspace::Present), release_brush)
         .add_systems(OnExit(Workspace::Present), end_presentation);
@@ -43,7 +43,7 @@ fn reset_speed(mut transport: ResMut<Transport>) {
     (transport.speed, transport.slow) = (1.0, None);
 }
 
-/// Prevents accidental sculpting during a presentation.
+/// Prevents accidental sculpting during a lesson or a presentation.
 fn release_brush(mut brushes: ResMut<Brushes>) {
     brushes.active = None;
 }

@@ -5,14 +5,14 @@ mod picture;
 mod step;
 
 use crate::world::{
-    AppCommandEvent, Document, EditCommand, Job, JobKind, Label, LessonOpened, LessonState, NoticeLevel, Overlay,
-    ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
+    AppCommandEvent, Brushes, Document, EditCommand, Job, JobKind, Label, LessonOpened, LessonState, NoticeLevel,
+    Overlay, ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 
-use crate::features::probes::{self, Probes, chart::ProbeSeries};
+use crate::features::probes::{self, Probes};
 use crate::features::section::{self, SaveDrawing, Section};
 use thalweg_scene::{
     io::{
@@ -52,6 +52,8 @@ pub enum LessonCommand {
     Teach(Box<Lesson>),
     /// Reopens the lesson from its start and keeps the answers.
     Reopen,
+    /// Asks before reopening the lesson.
+    AskToReopen,
     /// Deletes all answers and restarts the lesson.
     Restart,
     /// Restores the answers deleted last.
@@ -140,6 +142,7 @@ struct LessonParams<'w> {
     document: ResMut<'w, Document>,
     section: ResMut<'w, Section>,
     overlay: ResMut<'w, Overlay>,
+    brushes: ResMut<'w, Brushes>,
     probes: ResMut<'w, Probes>,
     record: Res<'w, TimeSeries>,
     workspace: ResMut<'w, NextState<Workspace>>,
@@ -164,6 +167,11 @@ impl LessonParams<'_> {
             LessonCommand::Next => attempt.next(),
             LessonCommand::Back => attempt.back(),
             LessonCommand::Reopen => self.reopen(),
+            LessonCommand::AskToReopen => {
+                let text =
+                    "Restart all simulations of this lesson? Their current state is replaced. Your answers are kept.";
+                self.work.notices.offer(NoticeLevel::Warning, text, Some(("Restart", LessonCommand::Reopen.into())));
+            }
             LessonCommand::Restart => {
                 let path = attempt.lesson.path.clone();
                 self.lessons.save(&mut self.work.jobs);
@@ -191,6 +199,8 @@ impl LessonParams<'_> {
     fn teach(&mut self, lesson: Lesson) {
         self.work.transport.pause();
         NextState::set_if_neq(&mut self.workspace, Workspace::Learn);
+        // Lessons hide the panel of the brush.
+        self.brushes.active = None;
         self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::from_key));
         self.section.ends = lesson.head.section;
         self.section.opens = false;
@@ -339,7 +349,7 @@ impl LessonParams<'_> {
             shown.push(section::chart::chart(&self.section, units));
         }
         if !self.probes.pinned.is_empty() {
-            shown.push(probes::chart::chart(&self.probes, ProbeSeries::Change, units));
+            shown.push(probes::chart::chart(&self.probes, self.probes.plotted(self.overlay.shown), units));
         }
         shown
     }

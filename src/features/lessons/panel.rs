@@ -17,8 +17,8 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, FileCommand, LessonState, Overlay, OverlayCommand, Quiz, QuizCommand, Restarts, SimulationCommand,
-    Simulations, Transport, Workspace,
+    AppCommand, FileCommand, LessonState, Overlay, OverlayCommand, Quiz, QuizCommand, QuizQuestion, Restarts,
+    SimulationCommand, Simulations, Transport, Workspace,
     amount::{display_unit, volume},
 };
 use thalweg_scene::{io::lesson, model::origin::Options};
@@ -67,14 +67,14 @@ fn commands(table: &mut MenuSection) {
 fn panel_ui(InMut(ui): InMut<Ui>, state: LessonPanelParams) -> Vec<AppCommand> {
     let state = &state;
     let simulations = &state.simulations;
-    let mut asked = match &state.lessons.attempt {
+    let mut asked = Vec::new();
+    if state.lessons.attempt.is_none() || question(state).is_some() {
+        asked.extend(quiz_ui(ui, state));
+    }
+    asked.extend(match &state.lessons.attempt {
         Some(attempt) => lesson_ui(ui, state, attempt),
-        None => {
-            let mut asked = quiz_ui(ui, state);
-            asked.extend(lessons_ui(ui, state));
-            asked
-        }
-    };
+        None => lessons_ui(ui, state),
+    });
     // In a lesson, only when stepping through stages.
     let by_stages = simulations.next_stage().is_some()
         || state.transport.slow.is_some()
@@ -162,13 +162,18 @@ fn staged_ui(ui: &mut Ui, staged: &StageChanges) {
     });
 }
 
+/// Returns the question of the quiz about the current project, if any.
+fn question<'a>(state: &'a LessonPanelParams<'_>) -> Option<&'a QuizQuestion> {
+    state.quiz.now.as_ref().filter(|question| question.is_of(state.simulations.project_id()))
+}
+
 /// Draws the quiz "Which parameter changed?".
 fn quiz_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let quiz = &state.quiz;
     let help =
         "Start two simulations side by side with the same seed. They differ in one parameter: find out which one.";
-    let Some(question) = quiz.now.as_ref().filter(|question| question.is_of(state.simulations.project_id())) else {
+    let Some(question) = question(state) else {
         if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
             asked.push(QuizCommand::Ask.into());
         }

@@ -320,7 +320,7 @@ fn run_ui(
         if !restart {
             let again = "Restart all simulations";
             let help = "Reopen the lesson at its initial state. Your answers are kept.";
-            return ui.small_button(again).on_hover_text(help).clicked().then(|| LessonCommand::Reopen.into());
+            return ui.small_button(again).on_hover_text(help).clicked().then(|| LessonCommand::AskToReopen.into());
         }
     }
     let begins = if restart { "Restart and run" } else { "Run" };

@@ -8,6 +8,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use bevy::prelude::*;
 
+use self::chart::ProbeSeries;
 use crate::world::{
     AppCommandEvent, FrameSystems, Jobs, MapPlaces, MarkSystems, Notices, Overlay, Revision, Simulations,
 };
@@ -54,6 +55,8 @@ pub struct Probes {
     pub pinned: Vec<Probe>,
     /// Number of probes pinned so far.
     pub(super) pins: u64,
+    /// Quantity selected for the chart.
+    selected: ProbeSeries,
     seen: Option<(Revision, usize)>,
 }
 
@@ -69,6 +72,8 @@ pub enum ProbeCommand {
     Pin([f32; 2]),
     /// Removes the probe at an index.
     Unpin(usize),
+    /// Selects the quantity of the chart.
+    Plot(ProbeSeries),
     /// Saves the values of all probes as a table.
     Save(PathBuf),
 }
@@ -103,6 +108,7 @@ fn handle_command(
                 probes.pinned.remove(*number);
             }
         }
+        ProbeCommand::Plot(series) => probes.selected = *series,
         ProbeCommand::Save(path) => {
             let table = probes.csv();
             jobs.save(&mut notices, path, |path, _| output::replace(path, |file| output::write(file, table)));
@@ -124,6 +130,14 @@ impl Probes {
         self.pinned.push(Probe { place, series: Vec::new() });
         self.pins += 1;
         self.seen = None;
+    }
+
+    /// Returns the quantity of the chart while this overlay is shown. The series of the overlay follows the current one.
+    pub(super) fn plotted(&self, overlay: Option<Quantity>) -> ProbeSeries {
+        match self.selected {
+            ProbeSeries::Overlay(_) => overlay.map_or_else(ProbeSeries::default, ProbeSeries::Overlay),
+            selected => selected,
+        }
     }
 
     /// Returns all series as CSV with a header.
@@ -222,5 +236,17 @@ mod tests {
         app.world_mut().resource_mut::<Revision>().next_start();
         app.update();
         assert_eq!(app.world().resource::<Probes>().pinned[3].series.len(), 1);
+    }
+
+    #[test]
+    fn chart_of_the_overlay_follows_the_current_one() {
+        let [basin, area] = [Quantity::Basin, Quantity::DrainageArea].map(Some);
+        let plotted = |selected| {
+            let probes = Probes { selected, ..Probes::default() };
+            [basin, area, None].map(|overlay| probes.plotted(overlay))
+        };
+        assert_eq!(plotted(ProbeSeries::Water), [ProbeSeries::Water; 3]);
+        let [of_basin, of_area] = [Quantity::Basin, Quantity::DrainageArea].map(ProbeSeries::Overlay);
+        assert_eq!(plotted(of_basin), [of_basin, of_area, ProbeSeries::Change]);
     }
 }

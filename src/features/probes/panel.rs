@@ -39,7 +39,6 @@ fn panel_ui(
     probes: Res<Probes>,
     overlay: Res<Overlay>,
     mut placement: ResMut<Placement>,
-    mut series: Local<ProbeSeries>,
 ) -> Vec<AppCommand> {
     let pinned = &probes.pinned;
     let mut asked = Vec::new();
@@ -79,13 +78,8 @@ fn panel_ui(
     let shown = overlay.shown;
     let offered = [ProbeSeries::Change, ProbeSeries::Height, ProbeSeries::Sand, ProbeSeries::Water];
     let offered = offered.into_iter().chain(shown.map(ProbeSeries::Overlay));
-    // The series follows the current overlay.
-    let now = match (*series, shown) {
-        (ProbeSeries::Overlay(_), Some(quantity)) => ProbeSeries::Overlay(quantity),
-        (ProbeSeries::Overlay(_), None) => ProbeSeries::default(),
-        (chosen, _) => chosen,
-    };
-    *series = now;
+    let now = probes.plotted(shown);
+    let mut selected = now;
     let label = ui.label("Over time");
     egui::ComboBox::from_id_salt("series")
         .selected_text(now.title())
@@ -93,7 +87,7 @@ fn panel_ui(
         .show_ui(ui, |ui| {
             access::begin_list(ui);
             for offer in offered {
-                access::list_choice(ui, &mut *series, offer, offer.title());
+                access::list_choice(ui, &mut selected, offer, offer.title());
             }
         })
         .response
@@ -101,6 +95,9 @@ fn panel_ui(
             "Select the quantity to plot. The overlay can also be plotted; its values are recorded only while it is shown.",
         )
         .labelled_by(label.id);
+    if selected != now {
+        asked.push(ProbeCommand::Plot(selected).into());
+    }
     asked.extend(chart_ui(ui, chart::chart(&probes, now, units), ""));
     asked
 }

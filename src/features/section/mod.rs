@@ -3,7 +3,9 @@
 pub mod chart;
 mod panel;
 
-use crate::world::{AppCommandEvent, CutLine, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations};
+use crate::world::{
+    AppCommandEvent, CutLine, FrameSystems, MapPlaces, MarkSystems, ProjectReplaced, Revision, Simulations,
+};
 use bevy::prelude::*;
 
 use thalweg_sim::measure::{SectionPoint, along, section};
@@ -108,7 +110,7 @@ impl AppCommandEvent for SectionCommand {}
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
     app.world_mut().spawn(SectionTrace);
-    app.init_resource::<Section>().add_observer(handle_command).add_systems(
+    app.init_resource::<Section>().add_observer(handle_command).add_observer(clear).add_systems(
         Update,
         (follow, (trace.in_set(MarkSystems).ambiguous_with(MarkSystems), cut).run_if(resource_changed::<Section>))
             .chain()
@@ -134,6 +136,13 @@ fn handle_command(command: On<SectionCommand>, mut section: ResMut<Section>) {
     match command.event() {
         SectionCommand::Draw(ends) => section.ends = *ends,
         SectionCommand::CutAway => section.opens = !section.opens,
+    }
+}
+
+/// Removes the line, which belongs to the previous project. A lesson then sets its own.
+fn clear(replaced: On<ProjectReplaced>, mut section: ResMut<Section>) {
+    if replaced.opened && section.ends.is_some() {
+        (section.ends, section.opens) = (None, false);
     }
 }
 
@@ -176,6 +185,7 @@ mod tests {
         app.insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Section>()
+            .add_observer(clear)
             .add_systems(Update, follow);
         app.update();
         assert!(app.world().resource::<Section>().now.is_empty());
@@ -197,5 +207,12 @@ mod tests {
         app.world_mut().resource_mut::<Revision>().next_start();
         app.update();
         assert!(app.world().resource::<Section>().earlier.iter().all(|profile| profile.tick == 40));
+        // A loaded map leaves the line, another project removes it.
+        for (opened, has_line) in [(false, true), (true, false)] {
+            app.world_mut().trigger(ProjectReplaced { opened, presented: false });
+            app.update();
+            let section = app.world().resource::<Section>();
+            assert_eq!((section.ends.is_some(), section.now.is_empty()), (has_line, !has_line));
+        }
     }
 }

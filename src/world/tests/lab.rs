@@ -169,3 +169,16 @@ fn invalid_variation_is_reported_and_changes_nothing() {
         assert!(told(&app).iter().any(|text| text.contains(word)), "{:?}", told(&app));
     }
 }
+
+#[test]
+fn quiz_opens_the_workspace_that_shows_its_question() {
+    let mut app = app();
+    send(&mut app, QuizCommand::Ask);
+    app.update();
+    until_done(&mut app);
+    app.update();
+    let world = app.world();
+    let question = world.resource::<Quiz>().now.as_ref().expect("a parameter has a visible effect");
+    assert!(question.is_of(world.resource::<Simulations>().project_id()));
+    assert_eq!(*world.resource::<State<Workspace>>().get(), Workspace::Learn);
+}

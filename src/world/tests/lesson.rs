@@ -6,6 +6,7 @@ use thalweg_scene::{
     io::lesson::{BUILT_IN, path_of},
     model::lesson::{Answer, Attempt, Task},
 };
+use thalweg_sim::edit::Tool;
 
 fn attempt(app: &App) -> Attempt {
     app.world().resource::<LessonState>().attempt.clone().expect("a lesson is open")
@@ -13,12 +14,32 @@ fn attempt(app: &App) -> Attempt {
 
 fn opened(name: &str) -> App {
     let mut app = app();
-    send(&mut app, FileCommand::Open(path_of(name), Options::default()));
+    open(&mut app, name);
+    app
+}
+
+/// Opens a lesson. None may be open.
+fn open(app: &mut App, name: &str) {
+    send(app, FileCommand::Open(path_of(name), Options::default()));
     while app.world().resource::<LessonState>().attempt.is_none() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
-    app
+}
+
+#[test]
+fn learn_workspace_and_lesson_release_the_brush() {
+    let mut app = app();
+    let select = |app: &mut App| app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Raise);
+    let active = |app: &App| app.world().resource::<Brushes>().active;
+    select(&mut app);
+    send(&mut app, OpenWorkspace(Workspace::Learn));
+    app.update();
+    app.update();
+    assert_eq!(active(&app), None);
+    select(&mut app);
+    open(&mut app, BUILT_IN[0].0);
+    assert_eq!(active(&app), None);
 }
 
 #[test]
@@ -87,6 +108,24 @@ fn lesson_is_completed_step_by_step_with_report() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(app.world().resource::<LessonState>().progress.answers.values().next(), Some(&answers));
+}
+
+#[test]
+fn restarting_all_simulations_of_a_lesson_is_confirmed() {
+    let mut app = opened(BUILT_IN[0].0);
+    send(&mut app, SimulationCommand::Step(2));
+    update_until_quiet(&mut app);
+    send(&mut app, LessonCommand::AskToReopen);
+    app.update();
+    until_done(&mut app);
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
+    let reopen = AppCommand::from(LessonCommand::Reopen);
+    let offers = |notice: &Notice| notice.answers.iter().any(|(_, answer)| *answer == reopen);
+    assert!(app.world().resource::<Notices>().shown().any(offers));
+    send(&mut app, reopen);
+    app.update();
+    until_done(&mut app);
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 0);
 }
 
 #[test]

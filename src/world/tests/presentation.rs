@@ -95,6 +95,26 @@ fn playlist_scenes_pause_at_their_last_tick() {
 }
 
 #[test]
+fn fast_forwarding_is_not_part_of_the_seconds_of_a_scene() {
+    let mut list = Playlist::clone(&list());
+    (list.scenes[0].ticks, list.scenes[0].seconds) = ((10_000, 0), 0.003);
+    let mut app = app();
+    app.insert_resource(FrameBudget(Duration::from_nanos(1)));
+    frames_of(&mut app, 0.001);
+    send(&mut app, PresentCommand::Begin(Arc::new(list)));
+    wait_for(&mut app, 1);
+    for _ in 0..10 {
+        app.update();
+    }
+    let [scene, whole] = shown(&app).elapsed_times();
+    assert!(scene.is_zero() && whole >= Duration::from_millis(10), "{scene:?} of {whole:?}");
+    assert_eq!(shown(&app).number().0, 1);
+    // Pausing ends the fast-forward.
+    send(&mut app, SimulationCommand::TogglePlay);
+    wait_for(&mut app, 2);
+}
+
+#[test]
 fn playlist_draft_is_remembered_until_saved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (settings, file) = (folder.path().join("settings.ron"), folder.path().join("my.ron"));

@@ -409,8 +409,12 @@ impl LessonProgress {
     /// # Errors
     /// The file is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let Some(text) = input::read_text_if_exists(path)? else { return Ok(Self::default()) };
-        input::ron(path, &text, "answers to lessons", "move or delete the file to record answers again")
+        Self::load_if_exists(path).map(Option::unwrap_or_default)
+    }
+
+    fn load_if_exists(path: &Path) -> Result<Option<Self>, Error> {
+        let Some(text) = input::read_text_if_exists(path)? else { return Ok(None) };
+        input::ron(path, &text, "answers to lessons", "move or delete the file to record answers again").map(Some)
     }
 
     /// Writes the file atomically.
@@ -419,6 +423,28 @@ impl LessonProgress {
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
+    }
+
+    /// Writes the answers that were given or deleted since `before` to the file, and keeps those that another window has written to
+    /// it. A damaged or missing file is written again.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_changes(&self, before: &Self, path: &Path) -> Result<(), Error> {
+        let now = Self::load_if_exists(path).ok().flatten();
+        now.map_or_else(|| self.clone(), |now| self.merged(before, now)).save(path)
+    }
+
+    /// Applies the changes since `before` to the present contents of the file.
+    fn merged(&self, before: &Self, mut now: Self) -> Self {
+        if self.name != before.name {
+            now.name.clone_from(&self.name);
+        }
+        merge_answers(&self.answers, &before.answers, &mut now.answers);
+        merge_answers(&self.earlier, &before.earlier, &mut now.earlier);
+        let added = self.complete.iter().filter(|name| !now.complete.contains(name)).cloned().collect::<Vec<_>>();
+        now.complete.extend(added);
+        now
     }
 
     /// Records the answers of an attempt.
@@ -482,6 +508,26 @@ impl LessonProgress {
         }
         earlier
     }
+}
+
+/// Applies the entries that were added, changed or removed since `before` to those in the file, by lesson file and task key.
+fn merge_answers<T: Clone + PartialEq>(
+    own: &BTreeMap<String, BTreeMap<String, T>>,
+    before: &BTreeMap<String, BTreeMap<String, T>>,
+    now: &mut BTreeMap<String, BTreeMap<String, T>>,
+) {
+    let has = |all: &BTreeMap<String, BTreeMap<String, T>>, lesson: &str, key: &str| {
+        all.get(lesson).is_some_and(|answers| answers.contains_key(key))
+    };
+    for (lesson, answers) in &mut *now {
+        answers.retain(|key, _| has(own, lesson, key) || !has(before, lesson, key));
+    }
+    for (lesson, answers) in own {
+        let old = before.get(lesson);
+        let changed = answers.iter().filter(|(key, answer)| old.and_then(|old| old.get(*key)) != Some(*answer));
+        now.entry(lesson.clone()).or_default().extend(changed.map(|(key, answer)| (key.clone(), answer.clone())));
+    }
+    now.retain(|_, answers| !answers.is_empty());
 }
 
 /// Returns the key of a lesson, independent of the working directory.
@@ -638,6 +684,44 @@ mod tests {
         progress.restore(&lesson.path, removed);
         assert_eq!(progress.earlier_answers(&lesson), earlier(&[1, 0]));
         assert_eq!(progress.attempt(lesson).answers, attempt.answers);
+    }
+
+    #[test]
+    fn answers_of_two_windows_are_merged() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("lessons.ron");
+        let lesson = parsed(TEXT).unwrap_or_else(|error| panic!("{error}"));
+        let other = Lesson { path: "other.md".into(), ..lesson.clone() };
+        let answer = |progress: &mut LessonProgress, lesson: &Lesson, key: &str, chosen| {
+            let mut attempt = progress.attempt(lesson.clone());
+            attempt.answers.insert(key.to_owned(), Answer::Chosen(chosen));
+            progress.record_answers(&attempt);
+        };
+        let mut before = LessonProgress { name: "Ada".to_owned(), ..LessonProgress::default() };
+        answer(&mut before, &lesson, "a", 0);
+        answer(&mut before, &other, "a", 0);
+        before.save(&file).unwrap_or_else(|error| panic!("{error}"));
+        let [mut first, mut second] = [before.clone(), before.clone()];
+        // The first window answers again and deletes the answers to another lesson; the second answers another question.
+        answer(&mut first, &lesson, "a", 1);
+        first.forget(&other.path);
+        first.complete.push("first".to_owned());
+        first.save_changes(&before, &file).unwrap_or_else(|error| panic!("{error}"));
+        answer(&mut second, &lesson, "b", 1);
+        second.name = "Grace".to_owned();
+        second.save_changes(&before, &file).unwrap_or_else(|error| panic!("{error}"));
+        let both = LessonProgress::load(&file).unwrap_or_else(|error| panic!("{error}"));
+        let answers = ["a", "b"].map(|key| (key.to_owned(), Answer::Chosen(1)));
+        assert_eq!(both.answers, BTreeMap::from([(name(&lesson.path), BTreeMap::from(answers))]));
+        let earlier = BTreeMap::from([("a".to_owned(), vec![Answer::Chosen(0)])]);
+        assert_eq!(both.earlier_answers(&lesson), earlier);
+        assert_eq!((&*both.name, &both.complete[..]), ("Grace", &["first".to_owned()][..]));
+        // Without changes, the file stays; a missing one is written again.
+        first.save_changes(&first, &file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(LessonProgress::load(&file), Ok(both));
+        std::fs::remove_file(&file).expect("it is there");
+        first.save_changes(&first, &file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(LessonProgress::load(&file), Ok(first));
     }
 
     #[test]

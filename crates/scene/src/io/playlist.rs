@@ -107,8 +107,8 @@ pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
         }
         if item.ticks != (0, 0) {
             session.shown_from = item.ticks.0;
-            session.raise_totals(|path| item.set.contains_key(path));
         }
+        session.raise_totals(|path| item.set.contains_key(path));
         if !item.sliders.is_empty() {
             session.sliders.clone_from(&item.sliders);
         }
@@ -178,10 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn scene_runs_to_its_last_tick() {
+    fn scene_does_not_stop_at_the_total_of_its_particles() {
         let item = |more: &str| -> Item {
-            input::parse(&format!("(open: \"round-hill\", ticks: (40, 400){more})"), 0)
-                .unwrap_or_else(|error| panic!("{error}"))
+            input::parse(&format!("(open: \"round-hill\"{more})"), 0).unwrap_or_else(|error| panic!("{error}"))
         };
         let number =
             |session: &Session, path: &str| match get(&session.groups(), path).expect("it is a parameter").value {
@@ -189,9 +188,11 @@ mod tests {
                 other => panic!("{other:?}"),
             };
         let total = |session: &Session| number(session, "droplets.total");
-        let session = &open(&item("")).expect("it opens")[0];
-        let run = 400.0 * number(session, "droplets.per_tick");
-        assert!(total(session) > run, "the terrain is finished after {} of {run} droplets", total(session));
+        for more in [", ticks: (40, 400)", ", seconds: 45"] {
+            let session = &open(&item(more)).expect("it opens")[0];
+            let run = 400.0 * number(session, "droplets.per_tick");
+            assert!(total(session) > run, "the terrain is finished after {} of {run} droplets", total(session));
+        }
         // A total of its own stays.
         assert_eq!(total(&open(&item(", set: {\"droplets.total\": \"5000\"}")).expect("it opens")[0]), 5000.0);
     }

@@ -66,7 +66,7 @@ pub struct Item {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
     /// First and last tick: the simulation fast-forwards to the first and pauses at the last, or never if that is 0. If missing,
-    /// the scene's own.
+    /// it fast-forwards to the scene's own first tick and never pauses.
     #[serde(default, skip_serializing_if = "no_ticks")]
     pub ticks: (u64, u64),
     /// Paths of the parameters that the audience may change, if different from the scene's own.

@@ -5,6 +5,7 @@ use crate::model::origin::Options;
 use thalweg_sim::{
     core::grid::Grid,
     measure::{Measures, score},
+    params::{Value, get},
 };
 
 #[test]
@@ -18,6 +19,23 @@ fn every_built_in_scene_opens_as_its_file_states() {
             let tile = scene.tiles.get(index).cloned();
             let seed = tile.as_ref().and_then(|tile| tile.seed).unwrap_or(scene.seed);
             assert_eq!((session.simulation.seed(), &session.tile), (seed, &tile));
+        }
+    }
+}
+
+#[test]
+fn every_built_in_scene_runs_to_its_last_tick_before_all_droplets_have_run() {
+    for (name, _) in BUILT_IN {
+        let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let runs =
+            |session: &&Session| session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == "droplets");
+        for session in sessions.iter().filter(runs) {
+            let number = |path| match get(&session.groups(), path).expect("it is a parameter").value {
+                Value::Number(number) => number,
+                other => panic!("{other:?}"),
+            };
+            let (total, needed) = (number("droplets.total"), session.ticks as f64 * number("droplets.per_tick"));
+            assert!(total >= needed, "{name} is finished after {total} of {needed} droplets");
         }
     }
 }

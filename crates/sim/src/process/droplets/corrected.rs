@@ -4,19 +4,19 @@
 //!
 //! ```text
 //! (h, ∇h) bilinear at p      v → v·e^(−f·τ) + a·(1 − e^(−f·τ))/f      p' = p + L·τ·v      h' bilinear at p'
-//! mass transfer:  a = n/(V·density), f = friction,  C = V·|v|·T·max(0, h − h')/τ,  V → V·e^(−Ke·τ)
-//! capacity:       a = Ka·n,          f from Kf,     C = Kc·|v|·w,                   w → w − evaporation·τ
+//! mass transfer:  a = n/(V·density), f = friction,        C = V·|v|·T·max(0, h − h')/τ,  V → V·e^(−Ke·τ)
+//! capacity:       a = Ka·n,          f ≈ −ln(1 − Kf),     C = Kc·|v|·w,                   w → w − evaporation·τ
 //! M → M + Δ,  Δ = (1 − e^(−K·τ))·(V·C − M)  (capacity: C − M), deposited or eroded around p
 //! ```
 //!
-//! The droplet carries the mass M (metres times cells), which evaporation does not reduce. T is the published time step, and L =
-//! [`super::Params::length`] in cells is one cell of the published map, so erosion per unit of rain is the same on every grid of a
-//! map. In one step a droplet erodes at most a fraction of its fall and deposits at most the rise ahead or the drop behind, and
-//! never above the highest ground of the map, for instance beside a cliff; the rest stays in the load. A droplet that has found no
-//! lower ground for a while is trapped in a depression: it ends, and its load settles there as a level fill (see
-//! [`super::settling`]). Sediment leaves the map only over an open edge, beyond which the ground continues with its slope. Outlets there
-//! ([`Border::flows_out`](crate::core::border::Border::flows_out)) are the base level: they are not eroded below their initial ground and
-//! take no deposits. All other border cells wear like the interior.
+//! The droplet carries the mass M (metres times cells), which evaporation does not reduce. T is the published time step, and L the
+//! length of one cell of the published map, in cells, so erosion per unit of rain is the same on every grid of a map. In one step a
+//! droplet erodes at most a fraction of its fall and deposits at most the rise ahead or the drop behind, and never above the highest
+//! ground of the map, for instance beside a cliff; the rest stays in the load. A droplet that has found no lower ground for a while is
+//! trapped in a depression: it ends, and its load settles there as a level fill (see [`super::settling`]). Sediment leaves the map
+//! only over an open edge, beyond which the ground continues with its slope. Outlets there
+//! ([`Border::flows_out`](crate::core::border::Border::flows_out)) are the base level: they are not eroded below their initial ground
+//! and take no deposits. All other border cells wear like the interior.
 //!
 //! Eight droplets step side by side and read the ground as left by all earlier steps; then the ground changes, in the order of the
 //! eight (see [`crate::simd::swarm`]).

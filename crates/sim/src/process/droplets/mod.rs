@@ -1,8 +1,8 @@
 //! Hydraulic erosion by droplets: each runs downhill, erodes where it is below transport capacity and deposits where it is above
 //! it.
 //!
-//! Three laws, each as published and corrected: streams (`streams.rs`), and the two of [`published`] and `corrected.rs`. Droplets run
-//! in groups of eight within blocks of the map, and the cost of a wave scales with the number of droplets, not the size of the map.
+//! Three laws, each as published and corrected: streams (`streams.rs`), mass transfer and capacity (`corrected.rs`). Droplets run in
+//! groups of eight within blocks of the map, and the cost of a tick scales with the number of droplets, not the size of the map.
 //! The result does not depend on the number of threads (see [`crate::simd::swarm`]).
 
 mod banks;

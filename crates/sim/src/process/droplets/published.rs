@@ -16,9 +16,10 @@
 //! w −= evaporation
 //! ```
 //!
-//! p in cells, v in cells per unit of time, z and s in metres. A droplet leaves in the outermost ring of cells and ends when its
-//! water is used up. Its remaining load is then lost, as is the sediment removed by evaporation: both as published. Deposits above
-//! the highest ground of the map are lost too, which stops runaway towers.
+//! Σ facets is the weighted sum of the normals of the eight facets around p. p in cells, v in cells per unit of time, z and s in
+//! metres. A droplet leaves in the outermost ring of cells and ends when its water is used up. Its remaining load is then lost, as is
+//! the sediment removed by evaporation: both as published. Deposits above the highest ground of the map are lost too, which stops
+//! runaway towers.
 
 use super::Params;
 use crate::simd::number::Real;

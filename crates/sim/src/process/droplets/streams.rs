@@ -20,7 +20,7 @@
 //! and deposits at most the rise ahead or the drop behind, so it leaves no pits or mounds. Its momentum carries it over obstacles,
 //! which is how a bend erodes its outer bank. Over standing water it drifts on briefly and deposits its load: a delta.
 //!
-//! All droplets of a tick read the maps as they were before it (see [`super::discharge`]), but the live ground.
+//! All droplets of a tick read the maps as they were before it (see [`super::discharge`]), but the current ground.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 

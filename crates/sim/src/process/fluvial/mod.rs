@@ -20,7 +20,7 @@
 //! is carried over to the next.
 //!
 //! Rivers also end in the sea, which is all ground below sea level. The sea floor rises like land, and nothing else changes it: sediment
-//! that reaches the sea leaves the map. The layer `water` shows the sea and is cleared where the sea has receded.
+//! that reaches the sea leaves the map. The water layer shows the sea and is cleared where the sea has receded.
 //!
 //! Limitations: other water in that layer is ignored. Lake beds rise like all other ground. With a mask that scales the erodibility,
 //! every cell has its own value.

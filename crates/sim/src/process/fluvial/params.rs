@@ -64,7 +64,7 @@ pub struct Params {
     #[reflect(@knob(CRITICAL_SLOPE).symbol("Sc").source("Cordonnier et al. 2016; value chosen for this program").main())]
     pub critical_slope: f32,
     /// Sea level, at which rivers end. High values leave islands; at the lowest value there is no sea.
-    #[reflect(@knob(NO_SEA..=9000.0).unit("m").source("this work"))]
+    #[reflect(@knob(NO_SEA..=9000.0).unit("m").source("this work").main())]
     pub sea_level: f32,
     /// Simulated time per tick. Long ticks reach a mature landscape sooner, in substeps as short as accuracy requires; short ones show
     /// how valleys grow.

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! D = (w + a)ᵢ − (w + a)ⱼ > 0,  S = Σ D over the lower neighbours
-//! water to j: min(wᵢ, Dmax)·D/S   as published;   D·min(1/(N + 1), wᵢ/S)   corrected
-//! c = Kc·water;  s = sᵢ·D/S
+//! W = min(wᵢ, Dmax)·D/S   as published;   W = D·min(1/(N + 1), wᵢ/S)   corrected
+//! c = Kc·W;  s = sᵢ·D/S
 //! s > c: c moves with the water, Kd·(s − c) settles;   else s + Ks·(c − s) moves and Ks·(c − s) is eroded
 //! ```
+//!
+//! w is the depth of the water, a the height of the ground, W the water that flows from i to j, and s the sediment in it.
 //!
 //! All transfers are computed from the old state, so the result does not depend on the order of cells and mass is conserved. By moving
 //! the full height difference, the published form turns a lake into a checkerboard; the corrected form moves at most what levels the cell

@@ -1,8 +1,8 @@
 //! Hydraulic erosion by shallow water: flow, erosion of the bed, transport and deposition of sediment.
 //!
-//! [`friction`] is the default scheme: the shallow-water equations with one signed flux per face, bed friction and sediment transport in
-//! flux form. [`pipes`] is the published scheme: four one-way pipes of constant cross-section per cell, eqs 1–16. The pipes do not advect
-//! momentum: there are no hydraulic jumps, and dam-break fronts on dry ground are too slow.
+//! The default scheme ([`friction`]) solves the shallow-water equations with one signed flux per face, bed friction and sediment transport
+//! in flux form. The published scheme ([`pipes`]) has four one-way pipes of constant cross-section per cell, eqs 1–16. The pipes do not
+//! advect momentum: there are no hydraulic jumps, and dam-break fronts on dry ground are too slow.
 
 #[cfg(test)]
 mod acceleration;

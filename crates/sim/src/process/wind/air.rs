@@ -1,6 +1,6 @@
 //! Airflow over dunes: wind shear close to the ground, computed for the whole map at once.
 //!
-//! With ĥ the Fourier transform of the envelope, k the wave vector, and the wind along x,
+//! With ĥ the Fourier transform of the envelope (see `response.rs`), k the wave vector, and the wind along x,
 //!
 //! ```text
 //! δτ̂ = A·ĥ·(k_x² + i·B·k_x·|k_x|)/|k|        δτ̂_y = A·ĥ·k_x·k_y/|k|
@@ -10,7 +10,7 @@
 //! (Jackson & Hunt 1975; Weng et al. 1991; Kroy et al. 2002). The envelope is the ground, or the separation bubble where that is higher.
 //! The bubble starts at a brink, where the ground falls by more than 0.3, and descends to the ground behind it. Waves of a few cells or
 //! saturation lengths are damped: sand in the air does not follow them, and no grid resolves their slopes. The direction of the wind
-//! rotates k, so no direction is favoured. `response.rs` computes the transforms.
+//! rotates k, so no direction is favoured.
 
 use rayon::prelude::*;
 

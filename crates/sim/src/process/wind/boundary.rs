@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! e = e^(−height above ground/boundary layer)      open = 1 − max(0, n·wind/|wind|)       hit = max(0, −n·v/|v|)
-//! v += 0.05·((0.1 + 0.9·open)·wind − v)            flying: v_up −= gravity·load
-//! v += 0.9·(open·mix(wind, (1 − hit)·v_tangential, open·e) − v)
+//! v += 0.05·((0.1 + 0.9·open)·wind − v)            flying: v_z −= gravity·load
+//! u = (1 − hit)·(v − (n·v)·n)                      v += 0.9·(open·(wind + open·e·(u − wind)) − v)
 //! v += turbulence·e·hit·random                     v *= 1 − 0.3·load                      p += v
 //! capacity = e·(max(0, −n·v)·|v| + 0.02·(1 − hit)·|v|)       load += suspension·(capacity − load), from or to the sand
 //! ```

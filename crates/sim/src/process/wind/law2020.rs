@@ -3,15 +3,15 @@
 //! A step of dt for a grain at p (cells) and height (all heights as multiples of 80 cells) with velocity v:
 //!
 //! ```text
-//! height < ground: lifted to it.     height > ground: v_up −= dt·gravity,   else v += dt·(v × n) × n
-//! v += 0.1·dt·(wind − v)             p += dt·v_horizontal                   height += dt·v_up
+//! height < ground: lifted to it.     height > ground: v_z −= dt·gravity,    else v += dt·(v × n) × n
+//! v += 0.1·dt·(wind − v)             p += dt·(v_x, v_y)                     height += dt·v_z
 //! in contact with the new cell:  force = |v|·(ground' − height);  bare: dt·abrasion·force·load of rock turns into sand,
 //!     else dt·suspension·force of sand is lifted if there is more than that, else all of it is lost
 //! flying:  load −= dt·suspension·load;  dt·suspension·load falls, half on the old, half on the new cell
 //! ```
 //!
-//! n is the normal of central differences, bilinear between four cells. Since (v × n) × n = −v_tangential, the published
-//! "deflection" is drag. The law forms ripples and rough dunes, but no barchans.
+//! n is the normal of central differences, bilinear between four cells. Since (v × n) × n is the opposite of the component of v
+//! along the ground, the published "deflection" is drag. The law forms ripples and rough dunes, but no barchans.
 
 use super::{
     Params,
