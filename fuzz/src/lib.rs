@@ -198,7 +198,7 @@ pub fn answers(bytes: &[u8]) -> Outcome {
 /// Reads a project with its timeline.
 pub fn project(bytes: &[u8]) -> Outcome {
     let path = put("work.thalweg", bytes);
-    healthy(said(project::open_whole(&path))?.sessions)
+    healthy(said(project::open_with_timeline(&path))?.sessions)
 }
 
 /// Reads the manifest of an otherwise valid project, as checksums keep most mutations of [`project`] from getting this far.

@@ -49,7 +49,7 @@ fn process_ui(
     let info = slot.process.info();
     let id = ui.make_persistent_id((scene, info.key));
     let mut folding = CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled);
-    if navigate::is_sought_in(ui, info.key) {
+    if navigate::has_navigation_target(ui, info.key) {
         folding.set_open(true);
     }
     let (toggle, ..) = folding

@@ -24,7 +24,7 @@ use super::{
     pass, walk,
 };
 use crate::world::{
-    Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, FollowsKeyframes, KeyframeCommand, NoticeLevel,
+    Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, KeyframeCommand, KeyframeFollowing, NoticeLevel,
     Notices, OtherWindows, PointerOverView, Preferences, Presentation, Simulations, ViewportArea,
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
@@ -71,7 +71,7 @@ impl Viewpoint {
     }
 
     /// Ends turntable and framing.
-    pub fn stand_still(&mut self) {
+    pub fn stop_motion(&mut self) {
         (self.turn, self.wanted, self.framed) = (Turntable::Off, None, None);
     }
 
@@ -252,7 +252,7 @@ pub(super) fn take_settings(
     }
 }
 
-pub(super) fn turn_slowly(
+pub(super) fn advance_turntable(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     buttons: Res<ButtonInput<MouseButton>>,
@@ -297,7 +297,7 @@ pub(super) struct KeyframeFollower {
 /// Animates the camera along the keyframes of the presented scene or of the project until the user moves it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keyframes(
-    (presentation, simulations, follows): (Option<Res<Presentation>>, Res<Simulations>, Res<FollowsKeyframes>),
+    (presentation, simulations, follows): (Option<Res<Presentation>>, Res<Simulations>, Res<KeyframeFollowing>),
     (whole, mode, over_view): (Option<Res<SceneFrame>>, Res<State<CameraMode>>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
@@ -327,7 +327,7 @@ pub(super) fn follow_keyframes(
     if way.work != Some(simulations.project_id()) {
         let turns = nearest_turn(camera.target_yaw, to.yaw) - to.yaw;
         *way = KeyframeFollower { work: Some(simulations.project_id()), turns, ..KeyframeFollower::default() };
-        viewpoint.stand_still();
+        viewpoint.stop_motion();
         if shows {
             // An audience should not see the transition.
             (camera.yaw, camera.pitch) = (Some(to.yaw + turns), Some(to.pitch));
@@ -408,7 +408,7 @@ pub(super) fn apply_camera_command(
         CameraCommand::GoToKeyframe(tick) => {
             let key = simulations.views.keys.list().iter().find(|key| key.tick == *tick as f64);
             if let (Some(key), Some(whole)) = (key, &whole) {
-                viewpoint.stand_still();
+                viewpoint.stop_motion();
                 let to = whole.place(&key.pose());
                 let yaw = nearest_turn(camera.target_yaw, to.yaw);
                 place(camera, io::project::Camera { yaw, ..to });

@@ -193,7 +193,7 @@ impl Coverage {
     }
 
     /// Builds the pyramid for an amount that spreads into neighbouring tiles.
-    pub(super) fn and_beside(tiling: Tiling, most: &[f32]) -> Self {
+    pub(super) fn dilated(tiling: Tiling, most: &[f32]) -> Self {
         let across = tiling.across();
         let near = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
         let rows = tiling.count() / across;
@@ -533,7 +533,7 @@ mod tests {
                 let at = UVec2::new(x.min(columns - 1), y.min(rows - 1));
                 let mut most = vec![0.0; tiling.count()];
                 most[tiling.of(at.x as usize, at.y as usize)] = 2.0;
-                let coverage = Arc::new(Coverage::and_beside(tiling, &most));
+                let coverage = Arc::new(Coverage::dilated(tiling, &most));
                 let tract = |least: f32| ChunkSet { land, only: Some((Arc::clone(&coverage), least)) };
                 for view in EYES.iter().flat_map(|eye| [0.006, 0.05].map(|triangle| everywhere(*eye, triangle))) {
                     for square in land.visible_chunks(&view) {

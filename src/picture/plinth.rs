@@ -48,12 +48,12 @@ pub(super) fn reach(simulations: &Simulations, numbers: &SceneUniforms) -> Optio
 
 /// Returns the plinth as flat land, for framing the whole scene.
 pub(super) fn plinth_bounds(simulations: &Simulations, numbers: &SceneUniforms) -> Option<BlockBounds> {
-    let (reach, block, foot) = (reach(simulations, numbers)?, numbers.footprint(), numbers.foot());
+    let (reach, block, base) = (reach(simulations, numbers)?, numbers.footprint(), numbers.base_height());
     Some(BlockBounds {
         cells: UVec2::splat(2),
         centre: block.xy() + Vec2::new(0.0, 0.5 * (reach.y - reach.x)),
         extent: 2.0 * block.zw() + Vec2::new(2.0 * reach.x, reach.x + reach.y),
-        heights: [foot, foot],
+        heights: [base, base],
     })
 }
 

@@ -7,7 +7,7 @@
 use bevy::math::Vec3;
 use rayon::prelude::*;
 
-use super::relief::{Light, Rims, half};
+use super::relief::{ExternalHorizon, Light, half};
 
 /// Height of an unshaded ray, in metres.
 const NOTHING: f32 = -1e30;
@@ -20,7 +20,7 @@ pub(super) fn sweep_sunlight(
     (width, height): (usize, usize),
     light: Light,
     mut emit: impl FnMut(usize, &[u16]),
-) -> Rims {
+) -> ExternalHorizon {
     let Vec3 { x, y, z } = light.sun;
     let flat = (x * x + z * z).sqrt().max(1e-6);
     // Rays advance from line to line. Lines are rows, or columns for a sun closer to the x axis.
@@ -62,7 +62,12 @@ struct Rays {
 impl Rays {
     /// Sweeps the rays over the lines and passes the sunlight of each to `tell`. Returns the rims: first and last line, first and
     /// last cell of every line.
-    fn sweep(self, top: &[f32], (length, lines): (usize, usize), mut emit: impl FnMut(usize, &[u16])) -> Rims {
+    fn sweep(
+        self,
+        top: &[f32],
+        (length, lines): (usize, usize),
+        mut emit: impl FnMut(usize, &[u16]),
+    ) -> ExternalHorizon {
         // One ray runs between any two cells of a line, before the first and after the last. It keeps its index while it moves
         // along the lines, so the window of rays over a line shifts from time to time.
         let gaps = length + 1;

@@ -243,7 +243,11 @@ impl WalkableGround<'_> {
         };
         let runs = self.blocks.numbers.iter().zip(self.simulations.all());
         let Some((numbers, session)) = runs.into_iter().find(|(numbers, _)| under(numbers)) else {
-            return self.blocks.numbers.first().map_or(0.0, |numbers| numbers.foot() + numbers.eye(EYE, EYE_CELLS));
+            return self
+                .blocks
+                .numbers
+                .first()
+                .map_or(0.0, |numbers| numbers.base_height() + numbers.eye(EYE, EYE_CELLS));
         };
         let terrain = &session.simulation.terrain;
         let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));

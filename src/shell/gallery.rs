@@ -11,7 +11,7 @@ use thalweg_scene::io::{
 };
 
 /// A selectable scene.
-pub struct Card {
+pub struct SceneCard {
     /// Name of the scene on the command line.
     pub name: &'static str,
     /// Contents of the scene file.
@@ -20,9 +20,9 @@ pub struct Card {
 }
 
 /// Returns the cards that contain each of the words of a search text, those with most of them in the title first.
-pub fn search<'a>(cards: &'a [Card], typed: &str) -> Vec<&'a Card> {
+pub fn search<'a>(cards: &'a [SceneCard], typed: &str) -> Vec<&'a SceneCard> {
     let words: Vec<String> = typed.to_lowercase().split_whitespace().map(ToOwned::to_owned).collect();
-    let mut found: Vec<&Card> = cards.iter().filter(|card| card.has(&words)).collect();
+    let mut found: Vec<&SceneCard> = cards.iter().filter(|card| card.has(&words)).collect();
     found.sort_by_key(|card| {
         let title = card.scene.title.to_lowercase();
         Reverse(words.iter().filter(|word| title.contains(*word)).count())
@@ -31,18 +31,18 @@ pub fn search<'a>(cards: &'a [Card], typed: &str) -> Vec<&'a Card> {
 }
 
 /// Returns cards of all built-in scenes.
-pub fn cards(context: &egui::Context) -> Vec<Card> {
+pub fn cards(context: &egui::Context) -> Vec<SceneCard> {
     BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect()
 }
 
-fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str), &[u8])) -> Card {
+fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str), &[u8])) -> SceneCard {
     let (size, pixels) = picture_of(picture).unwrap_or_default();
     let picture = egui::ColorImage::from_rgb(size, &pixels);
     let picture = context.load_texture(name, picture, TextureOptions::LINEAR);
-    Card { name, scene: ron::from_str(text).unwrap_or_default(), picture }
+    SceneCard { name, scene: ron::from_str(text).unwrap_or_default(), picture }
 }
 
-impl Card {
+impl SceneCard {
     /// Returns `true` if name, title, group or description contain each of the words, given in lower case.
     fn has(&self, words: &[String]) -> bool {
         let Scene { title, group, about, .. } = &self.scene;

@@ -85,7 +85,7 @@ pub fn some_of_group_ui(
         parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
     }
     if !advanced.is_empty() && !main_only {
-        let sought = advanced.iter().any(|(parameter, _)| navigate::is_sought(ui, &parameter.path));
+        let sought = advanced.iter().any(|(parameter, _)| navigate::is_navigation_target(ui, &parameter.path));
         let header = egui::CollapsingHeader::new("Advanced").id_salt(group.0).open(sought.then_some(true));
         header.show(ui, |ui| {
             for (parameter, default) in &advanced {

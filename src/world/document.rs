@@ -103,18 +103,18 @@ impl Document {
     }
 
     /// Marks the state after these numbers of changes and ticks as saved.
-    pub(super) fn is_saved(&mut self, now: (u64, u64)) {
+    pub(super) fn mark_saved(&mut self, now: (u64, u64)) {
         self.saved = Some(now.0);
-        self.is_kept(now);
+        self.mark_autosaved(now);
     }
 
     /// Marks the current state as saved, since it equals its file.
-    pub(super) fn is_opened(&mut self, work: &ProjectParams) {
-        self.is_saved((work.history.changes(), work.simulations.ticks()));
+    pub(super) fn mark_opened(&mut self, work: &ProjectParams) {
+        self.mark_saved((work.history.changes(), work.simulations.ticks()));
     }
 
     /// Marks the state after these numbers of changes and ticks as autosaved.
-    pub(super) fn is_kept(&mut self, now: (u64, u64)) {
+    pub(super) fn mark_autosaved(&mut self, now: (u64, u64)) {
         self.kept = now;
     }
 
@@ -242,7 +242,7 @@ pub(super) fn autosave(
     if fresh {
         let (path, mut project) = (slot.path().to_owned(), autosaved_project(&simulations, *pose));
         let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
-        let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.is_kept(now);
+        let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.mark_autosaved(now);
         jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, kept);
     }
 }

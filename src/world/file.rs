@@ -303,7 +303,7 @@ fn take_saved(
     // Another project may have been opened meanwhile.
     if work.simulations.project_id() == of {
         work.simulations.file = Some(file);
-        document.is_saved(now);
+        document.mark_saved(now);
     }
     if document.leaves() {
         leave.write(AppExit::Success);

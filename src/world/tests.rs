@@ -526,7 +526,7 @@ fn bookmarks_are_saved_with_their_project() {
     }
     app.update();
     assert_eq!(kept(&app).keys.list().len(), 2);
-    let follows = |app: &App| app.world().resource::<FollowsKeyframes>().0;
+    let follows = |app: &App| app.world().resource::<KeyframeFollowing>().0;
     for wanted in [true, false, true] {
         send(&mut app, KeyframeCommand::Follow);
         app.update();

@@ -52,8 +52,8 @@ use thalweg::{
     },
     world::{
         AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
-        CompareCommand, Comparison, Divider, Document, Draft, EditCommand, FileCommand, FollowsKeyframes, History,
-        Jobs, KeyframeCommand, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
+        CompareCommand, Comparison, Divider, Document, Draft, EditCommand, FileCommand, History, Jobs, KeyframeCommand,
+        KeyframeFollowing, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
         PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts, Revision,
         ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea,
         WindowCommand, Workspace,
@@ -115,7 +115,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Restarts Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
-        init!(State<Workspace> State<Comparison> Divider Notices LessonState Quiz Jobs State<CameraMode> FollowsKeyframes Draft ViewportArea);
+        init!(State<Workspace> State<Comparison> Divider Notices LessonState Quiz Jobs State<CameraMode> KeyframeFollowing Draft ViewportArea);
         Self(RefCell::new(app))
     }
 
@@ -179,8 +179,9 @@ impl Shelf {
 /// Returns the rivers of the selected session.
 fn studied(shelf: &Shelf) -> RiverStudy {
     let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
-    let study =
-        |simulations: &Simulations| Study::of(&simulations.selected().simulation.river_land(&params), Some([0.5, 0.5]));
+    let study = |simulations: &Simulations| {
+        Study::of(&simulations.selected().simulation.river_terrain(&params), Some([0.5, 0.5]))
+    };
     let found = shelf.simulations(study);
     let mut rivers = RiverStudy::default();
     (rivers.study, rivers.selected_place) = (Some(found), Some([0.5, 0.5]));

@@ -293,7 +293,7 @@ fn camera_follows_keyframes_until_moved() {
     assert!(far(pose(&app), first) < 1e-4, "{:?} for {first:?}", pose(&app));
     send(&mut app, CameraCommand::Move(CameraStep::Orbit(15.0, 0.0)).into());
     let taken = pose(&app);
-    assert!(!app.world().resource::<FollowsKeyframes>().0 && far(taken, first) > 0.1);
+    assert!(!app.world().resource::<KeyframeFollowing>().0 && far(taken, first) > 0.1);
     send(&mut app, SimulationCommand::Step(2).into());
     frames(&mut app, 12);
     assert!(far(pose(&app), taken) < 1e-4, "a camera that a hand has moved stays");
@@ -659,7 +659,7 @@ fn gpu_device_loss_autosaves_and_exits() {
     assert!(exit.as_ref().is_some_and(AppExit::is_error), "{exit:?}");
     // There is no other frame: the window's event loop ends immediately.
     let left = app.world().resource::<Document>().handover_path.clone().expect("the project is kept");
-    let kept = project::open_whole(&left).unwrap_or_else(|error| panic!("{error}"));
+    let kept = project::open_with_timeline(&left).unwrap_or_else(|error| panic!("{error}"));
     assert!(kept.sessions[0].simulation.terrain.ground() == ground);
 }
 

@@ -208,7 +208,7 @@ impl Settings {
         Self { triangle, anti_aliasing, render_scale, ..self.clone() }
     }
 
-    /// Returns the memory limit, or `None` if it is left to the machine.
+    /// Returns the memory limit, or `None` if it is derived from the machine's memory.
     pub fn budget(&self) -> Option<Budget> {
         (self.memory > 0.0).then(|| Budget::of((f64::from(self.memory) * 1e9) as u64))
     }

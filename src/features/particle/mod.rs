@@ -28,7 +28,7 @@ pub struct ParticleTrajectory {
     of: (u64, usize),
 }
 
-/// Followed particle.
+/// Particle being tracked.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct FollowedParticle {
     /// Track, if there is a particle.

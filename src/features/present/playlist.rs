@@ -21,7 +21,7 @@ use crate::shell::{
     file_request::{FileRequest, SystemFileDialog, file_name},
     files::{playlist_error, terrain_extensions},
     floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
-    gallery::{Card, cards},
+    gallery::{SceneCard, cards},
     number::NumberField,
     style,
 };
@@ -64,7 +64,7 @@ pub struct PlaylistDialog {
     aside: Vec<Playlist>,
     /// Error found when presenting or saving, with the playlist it concerns.
     wrong: Option<(Playlist, String)>,
-    cards: Vec<Card>,
+    cards: Vec<SceneCard>,
 }
 
 /// Payload of a drag.
@@ -133,7 +133,7 @@ fn commands(table: &mut MenuSection) {
 }
 
 /// Returns the title of a scene in a playlist: its own, that of the built-in scene, or the file name.
-pub(super) fn title(item: &Item, cards: &[Card]) -> String {
+pub(super) fn title(item: &Item, cards: &[SceneCard]) -> String {
     if !item.title.is_empty() {
         return item.title.clone();
     }

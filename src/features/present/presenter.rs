@@ -21,7 +21,7 @@ use bevy_egui::{
 use egui_phosphor::regular as icon;
 
 use crate::shell::{
-    gallery::{Card, cards},
+    gallery::{SceneCard, cards},
     number,
     paint::PanelRenderGraph,
     repaint::PanelOutput,
@@ -71,7 +71,7 @@ pub(super) struct PresenterCamera {
 pub struct PresenterState {
     /// Theme and scale of the current style.
     styled: Option<(Theme, f32)>,
-    cards: Vec<Card>,
+    cards: Vec<SceneCard>,
     /// Font size of the notes, in points.
     letters: f32,
 }

@@ -263,7 +263,7 @@ impl History {
         self.changes
     }
 
-    /// Counts a change by the user that is saved with the project, but is no undo step.
+    /// Counts a change by the user that is saved with the project, but is not an undo step.
     pub fn note_change(&mut self) {
         self.changes += 1;
     }

@@ -171,7 +171,7 @@ fn recovered_project_keeps_file_and_timeline() {
     update_until_quiet(&mut app);
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
-    let saved = project::open_whole(&path).unwrap_or_else(|error| panic!("{error}")).timeline.frames.len();
+    let saved = project::open_with_timeline(&path).unwrap_or_else(|error| panic!("{error}")).timeline.frames.len();
     assert!(saved > 0);
     send(&mut app, EditCommand::AddSand(0.5));
     app.update();
@@ -189,7 +189,7 @@ fn recovered_project_keeps_file_and_timeline() {
     assert_eq!(app.world().resource::<Simulations>().file.as_ref().map(|file| &file.path), Some(&path));
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
-    let whole = project::open_whole(&path).unwrap_or_else(|error| panic!("{error}"));
+    let whole = project::open_with_timeline(&path).unwrap_or_else(|error| panic!("{error}"));
     assert!(whole.sessions[0].simulation.terrain == wanted);
     assert!(whole.timeline.frames.len() >= saved, "{} of {saved}", whole.timeline.frames.len());
 }

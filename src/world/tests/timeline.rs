@@ -362,7 +362,7 @@ fn undone_steps_belong_to_their_timeline_node() {
     assert_eq!(undo(&mut app, EditCommand::Redo), "0.2");
     // Where it was undone, it remains undone. Going there is an unsaved change.
     let now = (app.world().resource::<History>().changes(), kept.tick);
-    app.world_mut().resource_mut::<Document>().is_saved(now);
+    app.world_mut().resource_mut::<Document>().mark_saved(now);
     assert!(!is_unsaved(&app));
     send(&mut app, HistoryCommand::GoTo(present));
     app.update();

@@ -28,7 +28,7 @@ use std::{
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 
-pub use self::pictures::{PictureLink, pictures, read_picture};
+pub use self::pictures::{LessonImageLink, pictures, read_picture};
 use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
     io::scene::open_first,

@@ -4,7 +4,7 @@ use noise::{NoiseFn, Simplex};
 
 use super::{
     Brush, StrokeGrowth, Tool, UndoPatch,
-    area::{Area, Spot},
+    area::{Area, CellInReach},
 };
 use crate::core::{
     grid::Grid,
@@ -60,8 +60,9 @@ pub(crate) fn apply(
     let once = growth.is_some().then_some(most);
     let lock = brush.lock.then_some(brush.level);
     // A change of height, within the limits of the stroke and the level.
-    let bound =
-        |spot: Spot, ground: f32, by: f32| bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground);
+    let bound = |spot: CellInReach, ground: f32, by: f32| {
+        bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground)
+    };
     let lifts = (tool == Tool::Raise) != dab.inverted;
     match tool {
         Tool::Raise | Tool::Lower => area.shape(terrain, growth, weigh, |spot, rock, sand| {

@@ -32,13 +32,13 @@ const MARGIN: f32 = 2.0;
 const DRAIN_STEPS: usize = 32;
 /// Particles per batch, so that the ground that they visit stays in the cache.
 pub const BATCH_SIZE: usize = 2048;
-/// Steps between calls of [`Swarm::account`].
+/// Steps between calls of [`ParticleKind::account`].
 const ACCOUNT_INTERVAL: usize = 16;
 
 /// Kind of particles: how eight of them move, and what they do to the ground.
 ///
-/// `step` and `put` must be `#[inline(always)]`, so that they are compiled for the vector unit.
-pub trait Swarm: Sync {
+/// `step` and `insert_particle` must be `#[inline(always)]`, so that they are compiled for the vector unit.
+pub trait ParticleKind: Sync {
     /// Particle outside the lanes.
     type Particle: Copy + Send + Sync;
     /// Eight moving particles.
@@ -53,7 +53,7 @@ pub trait Swarm: Sync {
     fn bundle(&self, like: &Self::Particle) -> Self::Bundle;
 
     /// Puts a particle into a lane.
-    fn put(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
+    fn insert_particle(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
 
     /// Moves the running particles. Returns the lanes of those that have just ended or left the block.
     ///
@@ -161,13 +161,13 @@ pub struct SwarmRun<P, O> {
     later: std::vec::IntoIter<P>,
     /// Particles that wait for the next round.
     particles: Vec<P>,
-    round: Option<Round<P, O>>,
+    round: Option<SwarmRound<P, O>>,
     outcome: O,
 }
 
-/// Round: in its first turn every other block runs its waiting particles, in the second the blocks between them do.
+/// Round of a swarm: in its first turn every other block runs its waiting particles, in the second the blocks between them do.
 #[derive(Clone)]
-struct Round<P, O> {
+struct SwarmRound<P, O> {
     blocks: BlockPartition,
     waiting: Vec<Vec<P>>,
     turn: usize,
@@ -197,7 +197,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     /// wait. Returns `true` if all have ended, which completes the outcome. The result does not depend on interruptions.
     pub fn run_until<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
     where
-        S: Swarm<Particle = P, Outcome = O>,
+        S: ParticleKind<Particle = P, Outcome = O>,
     {
         let (begun, threads) = (AtomicUsize::new(0), rayon::current_num_threads());
         let is_late = || until.is_some_and(|until| Instant::now() >= until);
@@ -206,7 +206,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
             let mut round = match self.round.take() {
                 Some(round) => round,
                 None if self.particles.is_empty() => return true,
-                None => Round::new::<S>(tiling, std::mem::take(&mut self.particles)),
+                None => SwarmRound::new::<S>(tiling, std::mem::take(&mut self.particles)),
             };
             let (blocks, last) = (&round.blocks, round.last);
             let crowds = std::mem::take(&mut round.crowds);
@@ -237,7 +237,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     }
 
     /// Ends a turn and begins the next: adds the effects of its blocks in order, and passes on the particles that have left them.
-    fn end_turn<S: Swarm<Particle = P, Outcome = O>>(&mut self, round: &mut Round<P, O>) {
+    fn end_turn<S: ParticleKind<Particle = P, Outcome = O>>(&mut self, round: &mut SwarmRound<P, O>) {
         round.ran.sort_by_key(|(index, _)| *index);
         for (index, BlockResult { gone, left, outcome }) in round.ran.drain(..) {
             S::add(&mut self.outcome, outcome);
@@ -252,7 +252,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     }
 
     /// Ends a round: particles that leap far do so while no block runs, and the others wait for the next round.
-    fn end<S: Swarm<Particle = P, Outcome = O>>(&mut self, swarm: &S, round: Round<P, O>) {
+    fn end<S: ParticleKind<Particle = P, Outcome = O>>(&mut self, swarm: &S, round: SwarmRound<P, O>) {
         self.particles.extend(round.waiting.into_iter().flatten());
         for particle in round.far {
             let leap = RunBlock { swarm, block: &ParticleBlock::ALL, particles: vec![particle], last: 1 };
@@ -268,8 +268,8 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     }
 }
 
-impl<P: Copy, O> Round<P, O> {
-    fn new<S: Swarm<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
+impl<P: Copy, O> SwarmRound<P, O> {
+    fn new<S: ParticleKind<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
         let blocks = BlockPartition::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
         // Many particles that start in few rows are divided into blocks once they have spread.
         let many = blocks.count > 1 || particles.len() >= 2 * PER_BLOCK;
@@ -292,14 +292,14 @@ impl<P: Copy, O> Round<P, O> {
 }
 
 /// Queues particles in the blocks that contain them.
-fn send<S: Swarm>(blocks: &BlockPartition, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
+fn send<S: ParticleKind>(blocks: &BlockPartition, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
     for particle in particles {
         waiting[blocks.of(S::place(&particle)[1])].push(particle);
     }
 }
 
 /// Sorts particles by tile, so that neighbours in the list visit the same ground.
-fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
+fn in_order<S: ParticleKind>(tiling: Tiling, particles: &mut [S::Particle]) {
     particles.sort_by_cached_key(|particle| {
         let [x, y] = S::place(particle);
         tiling.of(x as usize, y as usize)
@@ -307,7 +307,7 @@ fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
 }
 
 /// Pass over the particles of a block.
-struct RunBlock<'a, S: Swarm> {
+struct RunBlock<'a, S: ParticleKind> {
     swarm: &'a S,
     block: &'a ParticleBlock,
     particles: Vec<S::Particle>,
@@ -323,7 +323,7 @@ struct BlockResult<P, O> {
     outcome: O,
 }
 
-impl<S: Swarm> Pass for RunBlock<'_, S> {
+impl<S: ParticleKind> Pass for RunBlock<'_, S> {
     type Output = BlockResult<S::Particle, S::Outcome>;
 
     #[inline(always)]
@@ -334,7 +334,7 @@ impl<S: Swarm> Pass for RunBlock<'_, S> {
         let (mut bundle, mut next) = (swarm.bundle(first), particles.iter());
         let mut runs = [false; LANES];
         for (lane, particle) in next.by_ref().take(LANES).enumerate() {
-            swarm.put(&mut bundle, lane, particle);
+            swarm.insert_particle(&mut bundle, lane, particle);
             runs[lane] = true;
         }
         while runs != [false; LANES] && last > 0 {
@@ -344,7 +344,7 @@ impl<S: Swarm> Pass for RunBlock<'_, S> {
                     for lane in (0..LANES).filter(|&lane| stopped.0[lane] != 0) {
                         ran.gone.extend(swarm.take(&mut bundle, lane, &mut ran.outcome));
                         match next.next() {
-                            Some(particle) => swarm.put(&mut bundle, lane, particle),
+                            Some(particle) => swarm.insert_particle(&mut bundle, lane, particle),
                             None => runs[lane] = false,
                         }
                     }

@@ -309,7 +309,7 @@ impl GaugeGround {
 impl GaugeRiver {
     /// Returns the number for the river with the largest discharge, as in the Rivers panel.
     fn of(self, run: &Simulation, params: &RiverParams) -> Option<f64> {
-        let study = Study::of(&run.river_land(params), None);
+        let study = Study::of(&run.river_terrain(params), None);
         match self {
             Self::Concavity => study.concavity.map(|fit| fit.value),
             Self::Length => study.river.first().map(|source| 1e-3 * source.distance),

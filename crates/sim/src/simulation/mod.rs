@@ -193,7 +193,7 @@ impl Simulation {
     }
 
     /// Returns the state that these processes keep between ticks, besides their parameters, by process and name.
-    pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, StateValue<'_>)> {
+    pub fn state_values(&mut self, keys: &[&str]) -> Vec<(String, StateValue<'_>)> {
         let mut all = Vec::new();
         for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {
             let key = slot.key();

@@ -85,7 +85,7 @@ fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
     let keys = session.simulation.processes_with_state();
     let kept: Vec<Grid> = session
         .simulation
-        .memories(&keys)
+        .state_values(&keys)
         .into_iter()
         .map(|(_, memory)| match memory {
             StateValue::Cells(cells) => Grid::from_cells(cells.len(), 1, cells),

@@ -101,7 +101,7 @@ pub(super) fn collapse_banks(ground: &mut DropletGround<'_>, dug: &mut CellSet, 
             let rows = if band + 1 == count { band * BAND..usize::MAX } else { band * BAND..(band + 1) * BAND };
             let [first, last] =
                 [rows.start, rows.end].map(|row| tiles.partition_point(|tile| tile / tiling.across() < row));
-            with_eight_lanes(FindSlides { ground, stands, tiles: &tiles[first..last], cells, slides });
+            with_eight_lanes(SlideSearch { ground, stands, tiles: &tiles[first..last], cells, slides });
         });
         if bands.iter().all(Vec::is_empty) {
             break;
@@ -137,7 +137,7 @@ fn bands_of(tiling: Tiling) -> usize {
 }
 
 /// Finds the slides into cells of these tiles.
-struct FindSlides<'a> {
+struct SlideSearch<'a> {
     ground: &'a DropletGround<'a>,
     stands: BankSlopes,
     tiles: &'a [usize],
@@ -145,7 +145,7 @@ struct FindSlides<'a> {
     slides: &'a mut Vec<Slide>,
 }
 
-impl Pass for FindSlides<'_> {
+impl Pass for SlideSearch<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -205,7 +205,7 @@ fn deferred_map_updates_match_eager_updates_bitwise() {
             }
             run.tick();
             if asks {
-                drop(run.memories(&[INFO.key]));
+                drop(run.state_values(&[INFO.key]));
             }
         }
         let discharge = run.quantity(Quantity::StreamDischarge);

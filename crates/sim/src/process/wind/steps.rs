@@ -123,7 +123,7 @@ impl Wind {
         terrain.sand.iter_mut().zip(maps.aloft.iter()).for_each(|(sand, aloft)| *sand += aloft);
         maps.aloft.fill(0.0);
         self.owed += before + aloft - drift::sum(&terrain.sand);
-        self.owed = slip::repay(&mut terrain.sand, self.owed, context.tick);
+        self.owed = slip::restore_withheld_sand(&mut terrain.sand, self.owed, context.tick);
         let row = context.ledger.solid.row(INFO.key);
         row.deposited += aloft * terrain.cell_area();
         row.moved += aloft * terrain.cell_area();
@@ -275,7 +275,7 @@ impl Wind {
         row.eroded += slid * area;
         row.deposited += slid * area;
         self.owed -= grown;
-        self.owed = slip::repay(&mut terrain.sand, self.owed, context.tick);
+        self.owed = slip::restore_withheld_sand(&mut terrain.sand, self.owed, context.tick);
     }
 
     /// Returns the trails of a sample of the sand in the air.
