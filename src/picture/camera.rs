@@ -284,8 +284,8 @@ pub(super) fn advance_turntable(
 /// State of the keyframe animation of the camera.
 #[derive(Default)]
 pub(super) struct KeyframeFollower {
-    /// Work whose keyframes are followed.
-    work: Option<u64>,
+    /// Project whose keyframes are followed.
+    project: Option<u64>,
     /// `true` after the user has taken over.
     taken: bool,
     /// Last animated pose.
@@ -304,7 +304,7 @@ pub(super) fn follow_keyframes(
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
     mut wheel: MessageReader<MouseWheel>,
     mut commands: Commands,
-    mut way: Local<KeyframeFollower>,
+    mut follower: Local<KeyframeFollower>,
 ) {
     // Two fingers always orbit; one does unless it paints or rains.
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
@@ -319,14 +319,14 @@ pub(super) fn follow_keyframes(
     };
     let script = script.filter(|_| *mode == CameraMode::Orbit);
     let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&simulations))) else {
-        way.work = None;
+        follower.project = None;
         return;
     };
     let to = whole.place(&script.at(simulations.ticks() as f64));
     let shows = presented.is_some();
-    if way.work != Some(simulations.project_id()) {
+    if follower.project != Some(simulations.project_id()) {
         let turns = nearest_turn(camera.target_yaw, to.yaw) - to.yaw;
-        *way = KeyframeFollower { work: Some(simulations.project_id()), turns, ..KeyframeFollower::default() };
+        *follower = KeyframeFollower { project: Some(simulations.project_id()), turns, ..KeyframeFollower::default() };
         viewpoint.stop_motion();
         if shows {
             // An audience should not see the transition.
@@ -334,19 +334,19 @@ pub(super) fn follow_keyframes(
             (camera.focus, camera.radius) = (to.focus.into(), Some(to.distance));
         }
     } else if moved {
-        way.taken = true;
+        follower.taken = true;
         if !shows {
             commands.trigger(KeyframeCommand::StopFollowing);
         }
     }
-    if way.taken {
+    if follower.taken {
         return;
     }
-    let to = io::project::Camera { yaw: to.yaw + way.turns, ..to };
+    let to = io::project::Camera { yaw: to.yaw + follower.turns, ..to };
     // Only when the pose changes: while the simulation is paused, the camera is idle.
-    if way.last != Some(to) {
+    if follower.last != Some(to) {
         place(&mut camera, to);
-        way.last = Some(to);
+        follower.last = Some(to);
     }
 }
 
@@ -396,10 +396,10 @@ pub(super) fn apply_camera_command(
             place(camera, *wanted);
         }
         CameraCommand::GoToBookmark(number) => {
-            if let Some(kept) = simulations.views.view(*number) {
+            if let Some(bookmark) = simulations.views.view(*number) {
                 (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turntable::Off, None, None);
-                let yaw = nearest_turn(camera.target_yaw, kept.yaw);
-                place(camera, io::project::Camera { yaw, ..kept });
+                let yaw = nearest_turn(camera.target_yaw, bookmark.yaw);
+                place(camera, io::project::Camera { yaw, ..bookmark });
             } else {
                 let text = format!("Bookmark {number} is empty. Press Ctrl+{number} to save the current view.");
                 notices.notify(NoticeLevel::Info, text);
@@ -453,8 +453,8 @@ fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
         }
         CameraStep::Pan(right, away) => {
             let (sin, cos) = camera.target_yaw.sin_cos();
-            let way = Vec3::new(right * cos - away * sin, 0.0, -right * sin - away * cos);
-            let focus = camera.target_focus + way * camera.target_radius;
+            let direction = Vec3::new(right * cos - away * sin, 0.0, -right * sin - away * cos);
+            let focus = camera.target_focus + direction * camera.target_radius;
             camera.target_focus = focus.clamp_length_max(0.9 * SIDE);
         }
         CameraStep::Zoom(factor) => {

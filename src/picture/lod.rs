@@ -267,7 +267,7 @@ impl Choice<'_> {
         let [low, high] = self.land.heights;
         // Every neighbouring quarter is nearer than this.
         let begin = side * (0.5 * self.sides + std::f32::consts::SQRT_2);
-        let way = (self.sides * side - begin).max(1e-3 * side);
+        let range = (self.sides * side - begin).max(1e-3 * side);
         let level = self.view.eye.y.min(high).max(low);
         let [x, z] = [0, 2].map(|axis| {
             let eye = self.view.eye[axis];
@@ -278,7 +278,7 @@ impl Choice<'_> {
             first: first.as_vec2().to_array(),
             step: step as f32,
             level,
-            morph: [begin, if glides { 1.0 / way } else { 0.0 }],
+            morph: [begin, if glides { 1.0 / range } else { 0.0 }],
         });
     }
 
@@ -394,8 +394,8 @@ mod tests {
         let place = land.centre + (cell / last - 0.5) * land.extent;
         let away = view.eye.distance(Vec3::new(place.x, square.level, place.y));
         let blend = ((away - square.morph[0]) * square.morph[1]).clamp(0.0, 1.0);
-        let kept = cell - (corner % 2).as_vec2() * square.step * blend;
-        Vec2::select(cell.cmpge(last), last, kept)
+        let morphed = cell - (corner % 2).as_vec2() * square.step * blend;
+        Vec2::select(cell.cmpge(last), last, morphed)
     }
 
     #[test]

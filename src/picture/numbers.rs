@@ -294,19 +294,19 @@ impl SceneUniforms {
     pub(super) fn cut_line(&self, ends: [[f32; 2]; 2]) -> Option<Vec4> {
         let last = self.grid.xy() - 1.0;
         let [from, to] = ends.map(|end| Vec2::from_array(end) * self.grid.xy() - 0.5);
-        let way = to - from;
+        let displacement = to - from;
         let (mut first, mut end) = (f32::NEG_INFINITY, f32::INFINITY);
         for axis in 0..2 {
-            if way[axis] == 0.0 {
+            if displacement[axis] == 0.0 {
                 if from[axis] < 0.0 || from[axis] > last[axis] {
                     return None;
                 }
                 continue;
             }
-            let [one, other] = [0.0, last[axis]].map(|border| (border - from[axis]) / way[axis]);
+            let [one, other] = [0.0, last[axis]].map(|border| (border - from[axis]) / displacement[axis]);
             (first, end) = (first.max(one.min(other)), end.min(one.max(other)));
         }
-        let [begin, stop] = [first, end].map(|share| from + share * way);
+        let [begin, stop] = [first, end].map(|share| from + share * displacement);
         (first < end && end.is_finite()).then(|| Vec4::new(begin.x, begin.y, stop.x, stop.y))
     }
 

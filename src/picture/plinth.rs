@@ -117,12 +117,12 @@ impl Plinth {
                 length / 4.0
             );
         }
-        for (x, anchor, said) in [(begin, "start", "0"), (right, "end", &**text)] {
+        for (x, anchor, label) in [(begin, "start", "0"), (right, "end", &**text)] {
             let _ = write!(
                 drawing,
                 "<text x=\"{x:.2}\" y=\"{:.2}\" font-size=\"{note:.2}\" text-anchor=\"{anchor}\">{}</text>",
                 0.70 * high,
-                escape_html(said)
+                escape_html(label)
             );
         }
         drawing + "</svg>"

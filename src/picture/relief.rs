@@ -494,12 +494,12 @@ mod tests {
         // A peak at (20, 20); the tip of its shadow lies 24 m away along the rays.
         let sun = Vec3::new(-0.8, 0.5, -0.6);
         let relief = relief((64, 64), light(sun), |x, y| if (x, y) == (20, 20) { 12.0 } else { 0.0 });
-        let at = |way: f32| {
-            let (x, y) = (20.0 + 0.8 * way, 20.0 + 0.6 * way);
+        let at = |distance: f32| {
+            let (x, y) = (20.0 + 0.8 * distance, 20.0 + 0.6 * distance);
             let cell = |x: f32, y: f32| row(&relief, y as usize)[x as usize];
             [cell(x.floor(), y.floor()), cell(x.ceil(), y.floor()), cell(x.floor(), y.ceil()), cell(x.ceil(), y.ceil())]
         };
-        assert!([5.0, 15.0, 20.0].into_iter().all(|way| at(way).iter().any(|&above| above < 0.0)));
+        assert!([5.0, 15.0, 20.0].into_iter().all(|distance| at(distance).iter().any(|&above| above < 0.0)));
         assert!(at(27.0).iter().all(|&above| above > 0.0));
     }
 

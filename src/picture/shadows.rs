@@ -74,7 +74,7 @@ impl Rays {
         let moved = |line: usize| -self.aside * line as f32;
         let (least, most) = (moved(lines).floor().min(0.0), moved(lines).ceil().max(0.0));
         let count = gaps + (most - least) as usize + 1;
-        let (mut heights, mut ways) = (vec![NOTHING; count], vec![0.0_f32; count]);
+        let (mut heights, mut widths) = (vec![NOTHING; count], vec![0.0_f32; count]);
         let mut lit = vec![0_u16; length];
         let mut rims = [vec![0.0; length], vec![0.0; length], vec![0.0; lines], vec![0.0; lines]];
         // Minimum penumbra: wide enough to be smooth between cells, narrower than the descent per line to avoid self-shadowing of
@@ -88,15 +88,15 @@ impl Rays {
             // Index of the ray in the first gap.
             let first = (most - offset.floor()) as usize;
             let heights = &mut heights[first..][..gaps];
-            let ways = &mut ways[first..][..gaps];
-            for (height, way) in heights.iter_mut().zip(&mut *ways) {
+            let widths = &mut widths[first..][..gaps];
+            for (height, width) in heights.iter_mut().zip(&mut *widths) {
                 *height -= self.drop;
-                *way += self.spread;
+                *width += self.spread;
             }
-            let rays = heights.windows(2).zip(ways.windows(2));
-            for ((cell, lit), (height, way)) in row.iter().zip(&mut lit).zip(rays) {
+            let rays = heights.windows(2).zip(widths.windows(2));
+            for ((cell, lit), (height, widths)) in row.iter().zip(&mut lit).zip(rays) {
                 let above = cell - (part * height[0] + (1.0 - part) * height[1]);
-                let width = (part * way[0] + (1.0 - part) * way[1]).max(least_width);
+                let width = (part * widths[0] + (1.0 - part) * widths[1]).max(least_width);
                 *lit = half((above / width).clamp(-MAX_SUNLIGHT, MAX_SUNLIGHT));
             }
             emit(line, &lit);
@@ -112,7 +112,7 @@ impl Rays {
             let mut meet = |gap: usize, ground: f32| {
                 let shades = ground >= heights[gap];
                 heights[gap] = heights[gap].max(ground);
-                ways[gap] = if shades { 0.0 } else { ways[gap] };
+                widths[gap] = if shades { 0.0 } else { widths[gap] };
             };
             meet(0, row[0]);
             for gap in 1..length {

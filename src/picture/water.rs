@@ -105,8 +105,8 @@ fn show_water(
         return;
     }
     let beds: Vec<BlockSurface> = blocks.beds().collect();
-    let kept = beds.len().min(waters.0.len());
-    for sheet in waters.0.drain(kept..).flatten() {
+    let remaining = beds.len().min(waters.0.len());
+    for sheet in waters.0.drain(remaining..).flatten() {
         commands.entity(sheet.entity).despawn();
     }
     waters.0.resize_with(beds.len(), || None);

@@ -238,13 +238,13 @@ fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) 
     ui.horizontal(|ui| {
         ui.label("Square");
         let square = &mut dimensions.square;
-        let ways = [
+        let conversions = [
             (SquareConversion::Pad, "Pad", "Export the whole map and repeat its edge cells to fill the square."),
             (SquareConversion::Crop, "Crop", "Export only the centre of the map. River lines are not cropped."),
         ];
-        for (way, title, about) in ways {
-            if access::choice(ui, *square == way, title).on_hover_text(about).clicked() {
-                *square = way;
+        for (conversion, title, about) in conversions {
+            if access::choice(ui, *square == conversion, title).on_hover_text(about).clicked() {
+                *square = conversion;
             }
         }
     });

@@ -477,8 +477,8 @@ mod tests {
             app.world_mut().write_message(FileDragAndDrop::DroppedFile { window, path_buf: path.to_path_buf() });
         }
         app.update();
-        let told = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
-        (app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect(), told)
+        let messages = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+        (app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect(), messages)
     }
 
     #[test]
@@ -502,12 +502,12 @@ mod tests {
             playlist_error(&path)
         };
         assert_eq!([put("a.thalweg", ""), put("b.PNG", ""), put("c.ron", "(title: \"A\")")], [None, None, None]);
-        for (name, text, said) in [
+        for (name, text, expected) in [
             ("list.ron", "(scenes: [(open: \"wadi\")])", "a playlist. Add projects, scenes"),
             ("wind.ron", r#"(parameters: {"wind.strength": "2"})"#, "a preset"),
             ("lesson.md", "", "not a terrain file. Add projects"),
         ] {
-            assert!(put(name, text).is_some_and(|wrong| wrong.contains(said)), "{name}");
+            assert!(put(name, text).is_some_and(|wrong| wrong.contains(expected)), "{name}");
         }
         assert!(playlist_error(folder.path()).is_some_and(|wrong| wrong.contains("this is a folder")));
     }
@@ -515,9 +515,9 @@ mod tests {
     #[test]
     fn dropped_folder_or_multiple_files_are_rejected() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (commands, told) = dropped(&[folder.path()]);
-        assert!(commands.is_empty() && told[0].contains("this is a folder. Drop a file"), "{told:?}");
-        let (commands, told) = dropped(&[Path::new("/maps/height.png"); 10]);
-        assert!(commands.is_empty() && told[0].contains("10 files were dropped. Drop one"), "{told:?}");
+        let (commands, messages) = dropped(&[folder.path()]);
+        assert!(commands.is_empty() && messages[0].contains("this is a folder. Drop a file"), "{messages:?}");
+        let (commands, messages) = dropped(&[Path::new("/maps/height.png"); 10]);
+        assert!(commands.is_empty() && messages[0].contains("10 files were dropped. Drop one"), "{messages:?}");
     }
 }

@@ -46,8 +46,8 @@ impl SceneCard {
     /// Returns `true` if name, title, group or description contain each of the words, given in lower case.
     fn has(&self, words: &[String]) -> bool {
         let Scene { title, group, about, .. } = &self.scene;
-        let said = format!("{} {title} {group} {about}", self.name).to_lowercase();
-        words.iter().all(|word| said.contains(word))
+        let searched = format!("{} {title} {group} {about}", self.name).to_lowercase();
+        words.iter().all(|word| searched.contains(word))
     }
 
     /// Draws the thumbnail in the given size, and the title below it.

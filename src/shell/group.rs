@@ -232,10 +232,10 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     let knob = &parameter.knob;
     let symbol = if knob.symbol.is_empty() { String::new() } else { format!("{} · ", knob.symbol) };
     let (unit, times) = display_unit(units(ui), knob.unit);
-    let told = |number: f64| Rounded(times * number);
+    let rounded = |number: f64| Rounded(times * number);
     let (range, default) = match (&parameter.value, default) {
         (Value::Number(_), Value::Number(default)) => {
-            (format!("{} to {} {unit} · ", told(knob.min), told(knob.max)), told(*default).to_string())
+            (format!("{} to {} {unit} · ", rounded(knob.min), rounded(knob.max)), rounded(*default).to_string())
         }
         _ => (String::new(), default.to_string()),
     };

@@ -60,8 +60,12 @@ pub(super) fn plugin(app: &mut App) {
         .add_observer(stop_following);
 }
 
-fn keep_view(kept: On<SaveBookmark>, mut work: ProjectParams, (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>)) {
-    let number = kept.0;
+fn keep_view(
+    command: On<SaveBookmark>,
+    mut work: ProjectParams,
+    (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>),
+) {
+    let number = command.0;
     if *mode != CameraMode::Orbit {
         let text = "Bookmarks cannot be saved while walking or flying. Press Esc to stop, then try again.";
         work.notices.notify(NoticeLevel::Info, text);

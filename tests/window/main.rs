@@ -683,12 +683,12 @@ fn presenter_sees_notes_and_goes_to_any_scene() {
     let shelf = shelf.with(presentation);
     let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for size in [[1040.0, 660.0], [640.0, 420.0]] {
-        let kept = RefCell::new(presenter::PresenterState::default());
+        let state = RefCell::new(presenter::PresenterState::default());
         let picture = Cell::new(egui::Rect::NOTHING);
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
             let (commands, place) = shelf.use_world(|world| {
                 let mut desktop = SystemState::<presenter::PresenterParams<'_>>::new(world);
-                presenter_ui(ui, &desktop.get(world).expect("all is there"), &mut kept.borrow_mut(), 1.6)
+                presenter_ui(ui, &desktop.get(world).expect("all is there"), &mut state.borrow_mut(), 1.6)
             });
             asked.borrow_mut().extend(commands);
             picture.set(place);

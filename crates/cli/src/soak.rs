@@ -310,9 +310,9 @@ mod tests {
         for milliseconds in 1..=1000 {
             times.saturating_record_n(milliseconds * 1_000_000, 3);
         }
-        let told = summarize(&times);
+        let summary = summarize(&times);
         for (name, right) in [("count", 3000.0), ("median", 500.0), ("p95", 950.0), ("worst", 1000.0)] {
-            let found = told[name].as_f64().expect("a number");
+            let found = summary[name].as_f64().expect("a number");
             assert!((found / right - 1.0).abs() <= 0.02, "{name}: {found} for {right}");
         }
     }

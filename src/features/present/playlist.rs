@@ -372,11 +372,11 @@ fn row_ui(ui: &mut Ui, number: usize, dialog: &PlaylistDialog) -> (egui::Rect, O
         lines.text(place, egui::Align2::LEFT_CENTER, text, FontId::proportional(size), color);
     };
     line(0.32, format!("{}. {title}", number + 1), 13.5, text);
-    let mut told = if item.seconds > 0.0 { style::duration(item.seconds) } else { "manual advance".to_owned() };
+    let mut details = if item.seconds > 0.0 { style::duration(item.seconds) } else { "manual advance".to_owned() };
     if !item.notes.is_empty() {
-        told += ", with notes";
+        details += ", with notes";
     }
-    line(0.72, told, 11.5, weak);
+    line(0.72, details, 11.5, weak);
     let place = row.with_min_x(row.right() - buttons);
     ui.scope_builder(egui::UiBuilder::new().max_rect(place).id_salt(("row", number)), |ui| {
         ui.horizontal_centered(|ui| {

@@ -90,8 +90,8 @@ impl<M> SimulationState<M> {
         let mut maps: BTreeMap<String, M> =
             layers().map(|(name, grid)| (name.to_owned(), keep(grid, Some((name, grid.version()))))).collect();
         let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
-        let kept = session.simulation.processes_with_state();
-        for (name, memory) in session.simulation.state_values(&kept) {
+        let stateful = session.simulation.processes_with_state();
+        for (name, memory) in session.simulation.state_values(&stateful) {
             match memory {
                 StateValue::Cells(values) => drop(maps.insert(name, keep(values, None))),
                 StateValue::Number(number) => drop(numbers.insert(name, *number)),
@@ -117,7 +117,7 @@ impl<M> SimulationState<M> {
             solid: simulation.ledger.solid.clone(),
             water: simulation.ledger.water.clone(),
             maps: maps.keys().cloned().collect(),
-            kept: kept.into_iter().map(str::to_owned).collect(),
+            kept: stateful.into_iter().map(str::to_owned).collect(),
             numbers,
             counts,
         };
@@ -259,8 +259,8 @@ impl StateMetadata {
         let simulation = &mut session.simulation;
         simulation.restart(terrain, self.seed);
         simulation.ledger = Ledger { solid: self.solid.clone(), water: self.water.clone() };
-        let kept: Vec<&str> = self.kept.iter().map(String::as_str).collect();
-        for (name, memory) in simulation.state_values(&kept) {
+        let stateful: Vec<&str> = self.kept.iter().map(String::as_str).collect();
+        for (name, memory) in simulation.state_values(&stateful) {
             let missing = || format!("the process state {name} is missing");
             match memory {
                 StateValue::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,

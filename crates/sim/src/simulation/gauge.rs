@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn invalid_gauge_names_list_valid_alternatives() {
-        for (name, said) in [
+        for (name, expected) in [
             ("slope", "give a quantity and a summary"),
             ("slop.mean", "unknown quantity \"slop\"; use one of height"),
             ("slope.median", "use one of most, least"),
@@ -376,7 +376,7 @@ mod tests {
             ("rivers.depth", "use one of concavity"),
         ] {
             let error = Gauge::parse(name).expect_err(name);
-            assert!(error.contains(said), "{name}: {error}");
+            assert!(error.contains(expected), "{name}: {error}");
         }
     }
 }

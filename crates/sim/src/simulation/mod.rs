@@ -188,8 +188,8 @@ impl Simulation {
 
     /// Returns the keys of the processes that are on or have run: the others have no state.
     pub fn processes_with_state(&self) -> Vec<&'static str> {
-        let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
-        kept.map(Slot::key).collect()
+        let slots = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
+        slots.map(Slot::key).collect()
     }
 
     /// Returns the state that these processes keep between ticks, besides their parameters, by process and name.
@@ -197,8 +197,8 @@ impl Simulation {
         let mut all = Vec::new();
         for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {
             let key = slot.key();
-            let kept = slot.process.state_values(&self.terrain).into_iter();
-            all.extend(kept.map(|(name, memory)| (format!("{key}/{name}"), memory)));
+            let values = slot.process.state_values(&self.terrain).into_iter();
+            all.extend(values.map(|(name, memory)| (format!("{key}/{name}"), memory)));
         }
         all
     }
@@ -418,9 +418,9 @@ impl Simulation {
 
     /// Returns the geological time since the start, in years, if a process with such a clock is on or has run.
     pub fn years(&self) -> Option<f64> {
-        let mut kept =
+        let mut slots =
             self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
-        kept.find_map(|slot| slot.process.capabilities().years)
+        slots.find_map(|slot| slot.process.capabilities().years)
     }
 
     /// Residual of the solids account, in cubic metres.

@@ -56,8 +56,8 @@ fn written(file: (&str, &str), subject: &ExportSubject) -> (tempfile::TempDir, P
 #[test]
 fn every_export_format_has_description_and_title() {
     for map in maps() {
-        let told = |format: &&'static str| !about_format(map, format).is_empty();
-        assert_eq!(formats(map).iter().find(|format| !told(format)), None, "{map}");
+        let is_described = |format: &&'static str| !about_format(map, format).is_empty();
+        assert_eq!(formats(map).iter().find(|format| !is_described(format)), None, "{map}");
         for (title, ending) in endings(map) {
             let name = Export::new(map, ending).expect("it is one of its formats").file_name();
             assert!(!title.is_empty() && name.ends_with(ending), "{name}");
@@ -238,15 +238,16 @@ fn padding_of_square_export_is_nodata_without_flow() {
 #[test]
 fn exported_nodata_round_trips() {
     let session = river_terrain();
-    let kept = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
+    let nodata_mask = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
     let exports = [Export::parse("height.tif").expect("known"), Export::parse("height.asc").expect("known")];
     let subject = ExportSubject::new(&session, Dimensions::default(), &exports).expect("it is small");
     for export in exports {
         let (_folder, path) = written((export.map, export.format), &subject);
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        assert!(back.nodata == kept, "{path:?}");
+        assert!(back.nodata == nodata_mask, "{path:?}");
         let ground = session.simulation.terrain.ground();
-        let known = back.heights.iter().zip(ground.iter()).zip(kept.iter().flat_map(|kept| kept.iter()));
+        let known =
+            back.heights.iter().zip(ground.iter()).zip(nodata_mask.iter().flat_map(|nodata_mask| nodata_mask.iter()));
         assert!(known.filter(|(_, nodata)| **nodata == 0.0).all(|((a, b), _)| a == b), "{path:?}");
         // A height equal to the default NODATA value is data.
         let mut deep = subject.clone();
@@ -254,7 +255,7 @@ fn exported_nodata_round_trips() {
         deep.terrain.sand[7] = 0.0;
         let (_folder, path) = written((export.map, export.format), &deep);
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        assert!(back.heights[7] == nodata::DEFAULT_NODATA && back.nodata == kept, "{path:?}");
+        assert!(back.heights[7] == nodata::DEFAULT_NODATA && back.nodata == nodata_mask, "{path:?}");
     }
     // Without NODATA cells there is no NODATA tag.
     let (_folder, path) = written(("height", "tif"), &ExportSubject { nodata: None, ..subject });
@@ -681,8 +682,8 @@ fn exported_rivers_match_map_coordinates() {
     session.simulation.terrain = huge;
     let error =
         ExportSubject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
-    let said = "points, more than the limit of 2000000; raise rivers.from_cells above 1";
-    assert!(error.contains(said), "{error}");
+    let expected = "points, more than the limit of 2000000; raise rivers.from_cells above 1";
+    assert!(error.contains(expected), "{error}");
 }
 
 /// Returns dimensions with tiles.

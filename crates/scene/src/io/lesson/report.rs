@@ -130,11 +130,11 @@ fn blocks(report: &LessonReport, picture: String) -> Vec<ReportBlock> {
         ReportBlock::Note(format!("{name} · {date} · Thalweg {version} · scene {}", head.scene)),
     ];
     // Run tasks without text have nothing to report.
-    let told = |step: &LessonStep| match &step.task {
+    let is_reported = |step: &LessonStep| match &step.task {
         Some(Task::Run { .. }) => !step.text.trim().is_empty(),
         task => task.is_some(),
     };
-    for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| told(step)) {
+    for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| is_reported(step)) {
         blocks.push(ReportBlock::Heading(step.title.clone()));
         blocks.push(ReportBlock::Text(step.text.clone()));
         blocks.extend(step.task.iter().flat_map(|task| answers(report, task, number)));

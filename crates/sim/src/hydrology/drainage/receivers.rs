@@ -143,13 +143,13 @@ impl Pass for SteepestReceiverRow<'_> {
         let around: [&[f32]; 8] = STEPS.map(|[dx, dy]| &rows[(1 + dy) as usize][(1 + dx) as usize..][..width]);
         for x in 0..width {
             let across = best[x];
-            let (mut most, mut way) = (0.0, u32::from(NONE));
+            let (mut most, mut direction) = (0.0, u32::from(NONE));
             for (number, row) in around.iter().enumerate() {
                 let fall = (here[x] - row[x]) * if number & 1 == 1 { across } else { 1.0 };
-                way = if fall > most { number as u32 } else { way };
+                direction = if fall > most { number as u32 } else { direction };
                 most = if fall > most { fall } else { most };
             }
-            step[x] = way;
+            step[x] = direction;
         }
         for (to, &step) in to.iter_mut().zip(step.iter()) {
             *to = step as u8;

@@ -83,7 +83,7 @@ pub(super) struct BankSlideTotals {
 #[derive(Clone, Copy)]
 struct Slide {
     /// Indices of the two cells, see [`DropletGround::number`].
-    way: [u32; 2],
+    path: [u32; 2],
     thickness: f32,
     /// Stable height of the first cell above the other, in metres; a limit because it may feed other cells too.
     floor: f32,
@@ -111,10 +111,10 @@ pub(super) fn collapse_banks(ground: &mut DropletGround<'_>, dug: &mut CellSet, 
         let forward = round % 2 == 0;
         for turn in if forward { [0, 1] } else { [1, 0] } {
             let slid = bands.par_iter().skip(turn).step_by(2).map(|slides| {
-                let slide = |&Slide { way, thickness, floor }: &Slide| {
+                let slide = |&Slide { path, thickness, floor }: &Slide| {
                     // SAFETY: no other thread uses these tiles: the bands between those of a pass are wider than the reach of
                     // slides.
-                    unsafe { ground.slide(way, thickness, floor) }
+                    unsafe { ground.slide(path, thickness, floor) }
                 };
                 let volume =
                     if forward { slides.iter().map(slide).sum() } else { slides.iter().rev().map(slide).sum() };
@@ -212,8 +212,8 @@ fn slide_into(ground: &DropletGround<'_>, stands: BankSlopes, tile: usize, cells
                 let thickness = SHARE * excess;
                 wanted += thickness;
                 most = most.max(excess);
-                let way = [from, to].map(|cell| ground.number(cell));
-                slides.push(Slide { way, thickness, floor: height - excess });
+                let path = [from, to].map(|cell| ground.number(cell));
+                slides.push(Slide { path, thickness, floor: height - excess });
             }
         }
         let room = (before[row].0[column] - here).min(most);

@@ -307,11 +307,11 @@ impl Discharge {
         let Some(maps) = &mut self.maps else { return Vec::new() };
         maps.catch_up();
         let DischargeMaps { grids: [water, along, down], renewals, .. } = maps;
-        let mut kept: NamedValues<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
+        let mut values: NamedValues<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
             .map(|(name, map)| (name, StateValue::Cells(map)))
             .into();
-        kept.push(("renewals", StateValue::Count(renewals)));
-        kept
+        values.push(("renewals", StateValue::Count(renewals)));
+        values
     }
 
     /// Returns the discharge of a cell, in square metres of contributing area, or `None` before droplets have run on this terrain.

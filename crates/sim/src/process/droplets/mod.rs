@@ -224,9 +224,9 @@ impl Process for Droplets {
     }
 
     fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
-        let mut kept = self.setup.counts.state_values();
-        kept.extend(self.discharge.state_values(terrain));
-        kept
+        let mut values = self.setup.counts.state_values();
+        values.extend(self.discharge.state_values(terrain));
+        values
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
@@ -285,7 +285,7 @@ impl Droplets {
     /// Stores the tracks of a wave.
     fn append_tracks(&mut self, tracks: TrackRecorder) {
         match &mut self.trajectory {
-            Some(way) => way.extend(tracks.into_trajectories().flatten()),
+            Some(trajectory) => trajectory.extend(tracks.into_trajectories().flatten()),
             None => self.tracks.extend(tracks.into_tracks()),
         }
     }

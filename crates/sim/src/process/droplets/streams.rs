@@ -283,9 +283,10 @@ impl Streams<'_> {
         let longer = if law.published { one } else { square.above(zero).select(square, one) };
         let push = swims.select(zero, push) * longer;
         let (mut vx, mut vy) = (bundle.vx + push * slope_x, bundle.vy + push * slope_y);
-        let alike = along * vx + down * vy;
+        let alignment = along * vx + down * vy;
         let size = ((along * along + down * down) * (vx * vx + vy * vy)).sqrt();
-        let pull = all(law.transfer) * longer * alike / (size * (all(law.own) * bundle.volume + water)).max(all(1e-20));
+        let pull =
+            all(law.transfer) * longer * alignment / (size * (all(law.own) * bundle.volume + water)).max(all(1e-20));
         (vx, vy) = (vx + pull * along, vy + pull * down);
         let (wide, high) = (vx.max(-vx), vy.max(-vy));
         let pace = if law.published {

@@ -148,7 +148,7 @@ fn panic_in_droplet_law_ends_wave_on_all_threads() {
     for threads in [2, 4] {
         // Droplets of the first rows run concurrently with others.
         for row in [0.0, 110.0] {
-            let said = panic_message(move || {
+            let message = panic_message(move || {
                 let pool =
                     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
                 let mut terrain = perlin(128, 1);
@@ -158,7 +158,7 @@ fn panic_in_droplet_law_ends_wave_on_all_threads() {
                 let droplets = (0..960).map(start).collect();
                 pool.install(|| run_wave(&mut terrain, f32::INFINITY, &law, droplets));
             });
-            assert_eq!(said, "a droplet came too far", "{threads} threads, row {row}");
+            assert_eq!(message, "a droplet came too far", "{threads} threads, row {row}");
         }
     }
 }
@@ -264,8 +264,8 @@ fn corrected_waves_match_sequential_droplets() {
         let ratio = together.0 / single.0;
         assert!((ratio - 1.0).abs() <= 0.05, "{law:?} {side}: gross erosion differs by a factor of {ratio}");
         let ratio = together.1 as f64 / single.1 as f64;
-        let told = format!("{law:?} {side}: the pits differ by a factor of {ratio}: {together:?} {single:?}");
-        assert!((ratio - 1.0).abs() <= 0.05, "{told}");
+        let message = format!("{law:?} {side}: the pits differ by a factor of {ratio}: {together:?} {single:?}");
+        assert!((ratio - 1.0).abs() <= 0.05, "{message}");
     }
 }
 
@@ -596,14 +596,16 @@ fn followed_droplet_matches_simulated_trajectory() {
         let place = process.waiting[0].place;
         process.step(Stage::Run as usize, &mut context);
         let track = process.tracks.first().cloned().unwrap_or_default();
-        let way = fresh.follow_one(&land, (seed, tick), place);
-        let places: Vec<[f32; 2]> = way.iter().map(|moment| moment.place).collect();
+        let trajectory = fresh.follow_one(&land, (seed, tick), place);
+        let places: Vec<[f32; 2]> = trajectory.iter().map(|moment| moment.place).collect();
         assert_eq!(places[..track.len()], track, "{mode:?} {law:?}");
-        assert!(way.len() > 1, "{mode:?} {law:?}: {} steps", way.len());
-        assert!(way.iter().all(|moment| moment.water.is_some_and(|water| water > 0.0) && moment.load.is_finite()));
+        assert!(trajectory.len() > 1, "{mode:?} {law:?}: {} steps", trajectory.len());
+        assert!(
+            trajectory.iter().all(|moment| moment.water.is_some_and(|water| water > 0.0) && moment.load.is_finite())
+        );
         assert!(
             mode == Mode::Published && law != DropletLaw::Streams
-                || way.iter().any(|moment| moment.capacity > Some(0.0))
+                || trajectory.iter().any(|moment| moment.capacity > Some(0.0))
         );
     }
 }
