@@ -56,13 +56,15 @@ pub fn report_panics() {
     panic::set_hook(Box::new(move |info| {
         usual(info);
         let text = format!("{info}\n\n{}", Backtrace::force_capture());
-        let said = match write_report(&log_folder(), &text) {
+        let message = match write_report(&log_folder(), &text) {
             Ok(path) => format!("see the crash report {}", path.display()),
             Err(error) => format!("the crash report could not be written: {error}"),
         };
         // A failing standard error must not panic inside the hook.
-        let _ =
-            std::io::Write::write_all(&mut std::io::stderr(), format!("thalweg: internal error; {said}\n").as_bytes());
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            format!("thalweg: internal error; {message}\n").as_bytes(),
+        );
     }));
 }
 

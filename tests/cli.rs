@@ -283,9 +283,9 @@ fn out_of_memory_is_reported_in_one_sentence() {
         env!("CARGO_BIN_EXE_thalweg")
     );
     let output = Command::new("sh").args(["-c", &run]).current_dir(folder.path()).output().expect("there is a shell");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.lines().last().is_some_and(|line| line.contains("out of memory")), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.lines().last().is_some_and(|line| line.contains("out of memory")), "{message}");
 }
 
 #[test]
@@ -322,8 +322,8 @@ fn interrupted(arguments: &[&str], seconds: u64, folder: &Path) -> Output {
     let command = command.args(arguments).current_dir(folder).stdout(piped()).stderr(piped());
     let child = command.spawn().expect("the program starts");
     std::thread::sleep(std::time::Duration::from_secs(seconds));
-    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
-    assert!(told.success(), "it was no longer running");
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
+    assert!(status.success(), "it was no longer running");
     let output = child.wait_with_output().expect("it ends");
     let sentence = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{sentence}");
@@ -424,11 +424,11 @@ fn examples_run_and_print_expected_output() {
         let heights = map.unwrap_or_else(|error| panic!("{error}")).heights;
         assert!(heights.width() == 128 && heights.min_max().1 - heights.min_max().0 > 100.0);
     }
-    if let Some(said) = run("own_process", &[]) {
-        assert!(said.contains("200 ticks: "), "{said}");
+    if let Some(output) = run("own_process", &[]) {
+        assert!(output.contains("200 ticks: "), "{output}");
     }
-    if let Some(said) = run("project", &[]) {
-        assert!(said.contains("after 10 ticks") && said.contains("continue with: thalweg build"), "{said}");
+    if let Some(output) = run("project", &[]) {
+        assert!(output.contains("after 10 ticks") && output.contains("continue with: thalweg build"), "{output}");
     }
 }
 
@@ -491,14 +491,14 @@ fn playlist_is_saved_checked_and_validated() {
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
     assert!(text.contains("Wadi") && text.contains("water.rain_rate, wind.strength"), "{text}");
     let list = |name: &str, scenes: &str| put(&folder, name, format!("(title: \"a\", scenes: [{scenes}])"));
-    for (input, said) in [
+    for (input, expected) in [
         (list("camera.ron", "(open: \"wadi\", camera: [(tick: 0, round: 0, above: 95)])"), "95 degrees"),
         (list("empty.ron", ""), "`scenes` is empty"),
         (list("file.ron", "(open: \"../none.thalweg\")"), "none.thalweg"),
         ("wadii".to_owned(), "closest match: wadi"),
         ("none.ron".to_owned(), "none.ron"),
     ] {
-        refuses(&["present", &input, "--check"], &[said]);
+        refuses(&["present", &input, "--check"], &[expected]);
     }
 }
 

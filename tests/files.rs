@@ -51,13 +51,13 @@ fn ends(command: &mut Command) -> Output {
 /// Runs the program, which must exit with this code and, unless it is 0, print one sentence with these words to standard error.
 fn says(arguments: &[&str], folder: &Path, code: i32, words: &[&str]) -> Output {
     let output = ends(program(arguments, folder).stdout(Stdio::piped()).stderr(Stdio::piped()));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
     if code > 0 {
-        assert!(said.starts_with("thalweg: ") && said.lines().count() == 1, "{arguments:?}: {said}");
+        assert!(message.starts_with("thalweg: ") && message.lines().count() == 1, "{arguments:?}: {message}");
     }
     for word in words {
-        assert!(said.contains(word), "{arguments:?}: {said:?} does not say {word:?}");
+        assert!(message.contains(word), "{arguments:?}: {message:?} does not say {word:?}");
     }
     output
 }
@@ -100,7 +100,7 @@ fn build(seed: &str, folder: &Path) -> Command {
 
 #[test]
 fn killed_build_leaves_complete_results_or_none() {
-    let (mut kept, mut none, mut replaced) = (0, 0, 0);
+    let (mut unchanged, mut none, mut replaced) = (0, 0, 0);
     for moment in 1.. {
         let folder = folder();
         let out = folder.path().join("out");
@@ -108,7 +108,7 @@ fn killed_build_leaves_complete_results_or_none() {
         fs::write(out.join("mine.txt"), "mine").expect("it is writable");
         let killed = ends(build("2", folder.path()).env("SHIM_KILL_AT", moment.to_string()));
         match whole(&out) {
-            Some(1) => kept += 1,
+            Some(1) => unchanged += 1,
             None => none += 1,
             Some(seed) => {
                 assert_eq!(seed, 2);
@@ -126,7 +126,10 @@ fn killed_build_leaves_complete_results_or_none() {
         assert_eq!(fs::read_to_string(out.join("mine.txt")).expect("it is there"), "mine");
     }
     // Four files are renamed while there is no report, which is removed before and renamed after.
-    assert!(kept > 5 && none > 4 && replaced > 1, "{kept} times the old, {none} times none, {replaced} times the new");
+    assert!(
+        unchanged > 5 && none > 4 && replaced > 1,
+        "{unchanged} times the old, {none} times none, {replaced} times the new"
+    );
 }
 
 #[test]
@@ -189,10 +192,10 @@ fn full_disk_error_names_the_target_file() {
     for save in files.split(' ') {
         let mut command = build("1", folder.path());
         let output = ends(command.args(["--save", save]).env("SHIM_DISK_FULL", "1").stderr(Stdio::piped()));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{save}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{save}: {message}");
         let expected = format!("thalweg: out/{save}: writing failed (No space left on device");
-        assert!(said.starts_with(&expected) && said.lines().count() == 1, "{save}: {said}");
+        assert!(message.starts_with(&expected) && message.lines().count() == 1, "{save}: {message}");
         assert!(!folder.path().join("out").exists());
     }
 }
@@ -286,9 +289,12 @@ fn failed_stdout_is_an_error_but_closed_pipe_is_not() {
         &["build", "round-hill", "--size", "32", "--ticks", "1", "--out", "out", "--json"],
     ] {
         let output = ends(program(arguments, folder.path()).stdout(full()).stderr(Stdio::piped()));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.starts_with("thalweg: cannot write to standard output") && said.lines().count() == 1, "{said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
+        assert!(
+            message.starts_with("thalweg: cannot write to standard output") && message.lines().count() == 1,
+            "{message}"
+        );
     }
     let mut command = program(&["params"], folder.path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -316,13 +322,13 @@ fn unresponsive_display_is_reported() {
     for (name, value) in [("DISPLAY", ":987"), ("WAYLAND_DISPLAY", "nobody")] {
         let mut command = program(&["round-hill"], folder.path());
         let output = ends(command.env(name, value).stderr(Stdio::piped()));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.lines().count() == 1, "{said}");
-        if said.contains("no graphics driver") {
-            skipped(said.trim(), "THALWEG_REQUIRE_GPU");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.lines().count() == 1, "{message}");
+        if message.contains("no graphics driver") {
+            skipped(message.trim(), "THALWEG_REQUIRE_GPU");
         } else {
-            assert!(said.contains(&format!("the display does not respond ({name}={value})")), "{said}");
+            assert!(message.contains(&format!("the display does not respond ({name}={value})")), "{message}");
         }
     }
 }

@@ -75,7 +75,7 @@ impl Table {
 }
 
 /// Creates a non-square map with a hole, for water and droplets.
-fn river_land(folder: &Path) -> Session {
+fn river_terrain(folder: &Path) -> Session {
     let path = folder.join("land.asc");
     let heights = Grid::from_fn(SIDE, 180, |x, y| 90.0 - 0.5 * y as f32 + (x as f32 * 0.3).cos());
     let hole = Grid::from_fn(SIDE, 180, |x, y| f32::from(x < 20 && y < 30));
@@ -169,7 +169,7 @@ fn declared_memory_matches_measured_peak() {
             results.add(export.file_name(), taken, declared);
         }
     }
-    let wet = river_land(folder.path());
+    let wet = river_terrain(folder.path());
     let moves = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
     let alone = moves.map(|map| vec![map]);
     for size in [Size::Working, Size::Times(2), Size::PowerOfTwoPlusOne, Size::Unreal] {

@@ -35,9 +35,9 @@ impl Running {
     /// Returns the error output if the process has exited.
     fn ended(&mut self) -> Option<String> {
         self.0.try_wait().expect("it is ours")?;
-        let mut said = String::new();
-        self.0.stderr.as_mut().map(|stderr| stderr.read_to_string(&mut said));
-        Some(said)
+        let mut output = String::new();
+        self.0.stderr.as_mut().map(|stderr| stderr.read_to_string(&mut output));
+        Some(output)
     }
 }
 
@@ -81,9 +81,9 @@ fn killed_window_offers_autosave_until_answered() {
     let wait = |window: &mut Running, what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();
         while !is_so() {
-            if let Some(said) = window.ended() {
-                assert!(said.contains("there is no graphics driver"), "{what}: {said}");
-                skipped(said.trim(), GPU);
+            if let Some(output) = window.ended() {
+                assert!(output.contains("there is no graphics driver"), "{what}: {output}");
+                skipped(output.trim(), GPU);
                 return false;
             }
             assert!(begun.elapsed() < PATIENCE, "{what}");
@@ -97,8 +97,8 @@ fn killed_window_offers_autosave_until_answered() {
     if !wait(&mut window, "nothing was kept", &|| !files(&place, "thalweg").is_empty()) {
         return;
     }
-    let [kept] = &files(&place, "thalweg")[..] else { panic!("one is kept") };
-    let written = || fs::metadata(kept).and_then(|file| file.modified()).expect("it is there");
+    let [autosave] = &files(&place, "thalweg")[..] else { panic!("one is kept") };
+    let written = || fs::metadata(autosave).and_then(|file| file.modified()).expect("it is there");
     let first = written();
     assert!(wait(&mut window, "it was not kept again", &|| written() != first));
     let lost = written().duration_since(first).unwrap_or_default();
@@ -108,7 +108,8 @@ fn killed_window_offers_autosave_until_answered() {
     assert!(lost <= interval, "{lost:?} were lost");
     let out = home.path().join("out");
     let mut build = Command::new(env!("CARGO_BIN_EXE_thalweg"));
-    let built = build.arg("build").arg(kept).arg("--json").arg("--out").arg(out).output().expect("the program starts");
+    let built =
+        build.arg("build").arg(autosave).arg("--json").arg("--out").arg(out).output().expect("the program starts");
     let report: Value = serde_json::from_slice(&built.stdout).expect("the report is JSON");
     assert!(report["ticks"].as_u64().is_some_and(|ticks| ticks > 0), "{report}");
 
@@ -116,12 +117,12 @@ fn killed_window_offers_autosave_until_answered() {
     let offers = || -> usize {
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         let text: String = files(&log, "log").into_iter().map(read).collect();
-        text.matches(&format!("The project was autosaved to {}.", kept.display())).count()
+        text.matches(&format!("The project was autosaved to {}.", autosave.display())).count()
     };
     for count in 1..=3 {
         assert_eq!(offers(), count - 1);
         let mut window = start();
         assert!(wait(&mut window, "it was not offered", &|| offers() == count));
     }
-    assert!(kept.exists());
+    assert!(autosave.exists());
 }

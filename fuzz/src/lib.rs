@@ -150,7 +150,7 @@ pub fn sidecar(bytes: &[u8]) -> Outcome {
 /// Reads a scene file.
 pub fn scene(bytes: &[u8]) -> Outcome {
     let path = put("scene.ron", bytes);
-    healthy(said(scene::open(path, &SMALL))?)
+    healthy(checked(scene::open(path, &SMALL))?)
 }
 
 /// Reads and applies a preset.
@@ -158,7 +158,7 @@ pub fn preset(bytes: &[u8]) -> Outcome {
     thread_local!(static SESSION: Session = scene::open_first("round-hill", &SMALL).expect("it is built in"));
     let path = put("preset.ron", bytes);
     let mut session = SESSION.with(Session::clone);
-    said(Preset::load(&path).and_then(|preset| preset.apply(&mut session, &path)))?;
+    checked(Preset::load(&path).and_then(|preset| preset.apply(&mut session, &path)))?;
     session.simulation.tick();
     healthy(vec![session])
 }
@@ -166,7 +166,7 @@ pub fn preset(bytes: &[u8]) -> Outcome {
 /// Reads settings.
 pub fn settings(bytes: &[u8]) -> Outcome {
     let path = put("settings.ron", bytes);
-    said(SettingsFile::load(&path)).map(|remembered| {
+    checked(SettingsFile::load(&path)).map(|remembered| {
         let _ = remembered.settings();
     })
 }
@@ -174,13 +174,13 @@ pub fn settings(bytes: &[u8]) -> Outcome {
 /// Reads a lesson, without its scene.
 pub fn lesson(bytes: &[u8]) -> Outcome {
     let path = put("lesson.md", bytes);
-    said(lesson::read(path)).map(drop)
+    checked(lesson::read(path)).map(drop)
 }
 
 /// Reads a picture of a lesson.
 pub fn picture(bytes: &[u8]) -> Outcome {
     let lesson = put("picture", bytes).with_file_name("lesson.md");
-    let ([width, height], pixels) = said(lesson::read_picture(&lesson, "picture"))?;
+    let ([width, height], pixels) = checked(lesson::read_picture(&lesson, "picture"))?;
     assert_eq!(pixels.len(), 4 * width * height);
     Ok(())
 }
@@ -188,7 +188,7 @@ pub fn picture(bytes: &[u8]) -> Outcome {
 /// Reads answers to lessons.
 pub fn answers(bytes: &[u8]) -> Outcome {
     let path = put("answers.ron", bytes);
-    said(LessonProgress::load(&path)).map(|progress| {
+    checked(LessonProgress::load(&path)).map(|progress| {
         for (_, lesson) in lesson::built_in() {
             drop(progress.attempt(lesson.clone()));
         }
@@ -198,7 +198,7 @@ pub fn answers(bytes: &[u8]) -> Outcome {
 /// Reads a project with its timeline.
 pub fn project(bytes: &[u8]) -> Outcome {
     let path = put("work.thalweg", bytes);
-    healthy(said(project::open_whole(&path))?.sessions)
+    healthy(checked(project::open_with_timeline(&path))?.sessions)
 }
 
 /// Reads the manifest of an otherwise valid project, as checksums keep most mutations of [`project`] from getting this far.
@@ -210,7 +210,7 @@ pub fn manifest(bytes: &[u8]) -> Outcome {
 pub fn timeline(bytes: &[u8]) -> Outcome {
     thread_local!(static SESSION: Session = scene::open_first("wadi", &SMALL).expect("it is built in"));
     let path = put("work.thalweg", &with("timeline.ron", bytes));
-    let timeline = said(project::keyframes(&path))?;
+    let timeline = checked(project::keyframes(&path))?;
     let states = timeline.frames.iter().flat_map(|frame| frame.states.iter());
     let restored = states.map(|state| {
         let mut session = SESSION.with(Session::clone);
@@ -222,7 +222,7 @@ pub fn timeline(bytes: &[u8]) -> Outcome {
 /// Reads a compressed map in the timeline of an otherwise valid project.
 pub fn keyframe(bytes: &[u8]) -> Outcome {
     let path = put("work.thalweg", &with(KEYFRAME, bytes));
-    said(project::keyframes(&path)).map(drop)
+    checked(project::keyframes(&path)).map(drop)
 }
 
 fn heights(name: &str, bytes: &[u8]) -> Outcome {
@@ -230,7 +230,7 @@ fn heights(name: &str, bytes: &[u8]) -> Outcome {
 }
 
 fn read_heights(path: &Path) -> Outcome {
-    let map = said(heightmap::read(path, &Options::default()))?;
+    let map = checked(heightmap::read(path, &Options::default()))?;
     assert!(map.heights.iter().all(|height| height.is_finite()), "a height is not finite");
     assert!(map.cell_size.is_finite() && map.cell_size > 0.0, "cells of {} m", map.cell_size);
     Ok(())
@@ -250,7 +250,7 @@ fn healthy(sessions: Vec<Session>) -> Outcome {
 }
 
 /// Checks that an error is an input error of one line.
-fn said<T>(result: Result<T, Error>) -> Result<T, String> {
+fn checked<T>(result: Result<T, Error>) -> Result<T, String> {
     result.map_err(|error| {
         let sentence = error.to_string();
         assert_eq!(error.exit_code(), 2, "{sentence}");

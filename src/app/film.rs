@@ -48,7 +48,7 @@ pub fn render_video(sessions: Vec<Session>, film: &mut VideoJob<'_>) -> Result<(
             (camera.focus, camera.target_focus) = (focus.into(), focus.into());
             camera.force_update = true;
         }
-        world.resource_mut::<Viewpoint>().stand_still();
+        world.resource_mut::<Viewpoint>().stop_motion();
         app.update();
         let (size, mut pixels) = take_screenshot(&mut app, film.how).map_err(failed)?;
         if let Some(text) = film.script.caption(ticks as f64) {

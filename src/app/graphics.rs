@@ -40,7 +40,7 @@ pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(),
     }));
     panic::set_hook(usual);
     added.map_err(|fault| match fault.downcast_ref::<String>() {
-        Some(said) if !said.contains("event loop") => format!("the engine failed to start ({said})"),
+        Some(message) if !message.contains("event loop") => format!("the engine failed to start ({message})"),
         _ => format!("the display does not respond ({})", display().unwrap_or_default()),
     })
 }

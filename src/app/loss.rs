@@ -52,12 +52,12 @@ fn times() -> u32 {
 }
 
 /// Makes the program restart when the device is lost. After a restart, notifies the user.
-pub(super) fn enable_restart(app: &mut App, kept: bool, notices: &mut Notices) {
+pub(super) fn enable_restart(app: &mut App, is_recovered: bool, notices: &mut Notices) {
     handle_device_loss(app);
     let begun = Instant::now();
     app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(AutosaveSystems));
     if times() > 0 {
-        let work = if kept { " with your project" } else { "" };
+        let work = if is_recovered { " with your project" } else { "" };
         notices.notify(
             NoticeLevel::Warning,
             format!("Lost the connection to the graphics card. Thalweg has restarted{work}."),
@@ -106,12 +106,12 @@ fn start_again(document: &Document, begun: Instant) {
     if !document.handed_over {
         return;
     }
-    let kept = document
+    let autosave = document
         .handover_path
         .as_ref()
         .map_or_else(String::new, |path| format!("; your project was autosaved to {}", path.display()));
     let times = 1 + if begun.elapsed() > RESET_UPTIME { 0 } else { times() };
-    let said = if times >= MAX_RESTARTS {
+    let reason = if times >= MAX_RESTARTS {
         format!("it has failed {times} times in a row")
     } else {
         let started = std::env::current_exe().and_then(|program| {
@@ -128,7 +128,7 @@ fn start_again(document: &Document, begun: Instant) {
             Err(error) => format!("Thalweg could not restart ({error})"),
         }
     };
-    eprintln!("thalweg: lost the connection to the graphics card, and {said}{kept}");
+    eprintln!("thalweg: lost the connection to the graphics card, and {reason}{autosave}");
     process::exit(1);
 }
 

@@ -101,7 +101,7 @@ fn difference_ui(ui: &mut Ui, simulations: &Simulations, overlay: &Overlay) {
         ),
         (
             "Correlation of changes",
-            found.correlation.map_or("none".to_owned(), |alike| format!("{alike:.3}")),
+            found.correlation.map_or("none".to_owned(), |correlation| format!("{correlation:.3}")),
             "Correlation between the changes of both simulations since the start: 1 if both changed in the same way everywhere.",
         ),
     ];

@@ -295,8 +295,8 @@ mod tests {
             (UnitSystem::Feet, 1.0, "200 ft"),
             (UnitSystem::Feet, 30.0, "2 mi"),
         ] {
-            let (length, said) = bar(units, metres);
-            assert_eq!(said, text, "{metres}");
+            let (length, label) = bar(units, metres);
+            assert_eq!(label, text, "{metres}");
             assert!(length <= LONGEST_BAR && length > 0.35 * LONGEST_BAR, "{length}");
         }
     }

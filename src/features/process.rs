@@ -49,7 +49,7 @@ fn process_ui(
     let info = slot.process.info();
     let id = ui.make_persistent_id((scene, info.key));
     let mut folding = CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled);
-    if navigate::is_sought_in(ui, info.key) {
+    if navigate::has_navigation_target(ui, info.key) {
         folding.set_open(true);
     }
     let (toggle, ..) = folding
@@ -146,10 +146,10 @@ fn explain_idle(slot: &Slot, terrain: &Terrain, reason: IdleReason) -> (&'static
 
 /// Returns the time that the last tick represents and the limiters that were applied in it, with an explanation.
 fn last_tick(process: &dyn Process) -> (String, String) {
-    let (mut told, mut help) = (Vec::new(), Vec::new());
+    let (mut parts, mut help) = (Vec::new(), Vec::new());
     let (seconds, acceleration) = (process.setup().elapsed(), process.capabilities().acceleration);
     if seconds > 0.0 {
-        told.push(match acceleration.map(f64::from).filter(|&times| times > 1.0) {
+        parts.push(match acceleration.map(f64::from).filter(|&times| times > 1.0) {
             Some(times) => {
                 let bed = duration(times * seconds);
                 format!("One tick represents {} of flow and {bed} of bed change", duration(seconds))
@@ -169,7 +169,7 @@ fn last_tick(process: &dyn Process) -> (String, String) {
         .map(|(limiter, count)| format!("{} {}×", limiter.name, rounded_count(count.last)))
         .collect();
     if !applied.is_empty() {
-        told.push(format!("Limiters: {}", applied.join(", ")));
+        parts.push(format!("Limiters: {}", applied.join(", ")));
         help.push(
             "Number of times each limiter was applied in the last tick to keep the computation stable.".to_owned(),
         );
@@ -178,7 +178,7 @@ fn last_tick(process: &dyn Process) -> (String, String) {
         }));
     }
     // The line may be too short for its text.
-    let text = told.join(" · ");
+    let text = parts.join(" · ");
     help.insert(0, text.clone());
     (text, help.join("\n"))
 }

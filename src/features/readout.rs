@@ -46,8 +46,8 @@ fn readout_ui(
         let value = if quantity.scale() == ColorScale::Logarithmic { 10.0_f32.powf(value) } else { value };
         let unit = if quantity.unit() == "m²" { "" } else { display_unit(units, quantity.unit()).0 };
         let value = value_text(units, value, quantity.unit());
-        let told = format!(" · {} {value} {unit}", quantity.title().to_lowercase());
-        text.push_str(told.trim_end());
+        let reading = format!(" · {} {value} {unit}", quantity.title().to_lowercase());
+        text.push_str(reading.trim_end());
     }
     let painter = root.painter().with_clip_rect(view);
     let corner = view.right_bottom() - vec2(16.0, 14.0);

@@ -7,7 +7,7 @@ use crate::shell::{
     access,
     commands::{AddCommands, MenuSection, SHIFT_CTRL},
     floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, FloatingWindows},
-    gallery::{Card, cards, search},
+    gallery::{SceneCard, cards, search},
     style,
 };
 use crate::world::{AppCommand, FileCommand, FrameSystems, WindowCommand};
@@ -21,7 +21,7 @@ use thalweg_scene::{
 #[derive(Resource, Default)]
 pub struct SceneGallery {
     typed: String,
-    cards: Vec<Card>,
+    cards: Vec<SceneCard>,
 }
 
 const PANE: FloatingWindow = FloatingWindow { key: "scenes", kind: FloatingWindowKind::Search };

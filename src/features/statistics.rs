@@ -82,7 +82,7 @@ fn dunes_ui(ui: &mut Ui, record: &TimeSeries, dunes: &DuneSample) -> Vec<AppComm
             "Migration of the dunes along the wind per tick: the shift that best aligns the earlier sand with the current sand.";
         row(
             "Celerity",
-            celerity.map_or("none yet".to_owned(), |way| format!("{} per tick", length(units, way, 3))),
+            celerity.map_or("none yet".to_owned(), |celerity| format!("{} per tick", length(units, celerity, 3))),
             help,
         );
     });

@@ -230,8 +230,8 @@ fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a
         });
     }
     let (unit, times) = display_unit(units(ui), parameter.knob.unit);
-    let told: Vec<String> = axis.values(parameter).iter().map(|value| text_of(value, times)).collect();
-    ui.label(RichText::new(format!("{} {unit}", told.join(", "))).weak());
+    let values: Vec<String> = axis.values(parameter).iter().map(|value| text_of(value, times)).collect();
+    ui.label(RichText::new(format!("{} {unit}", values.join(", "))).weak());
     Some(parameter)
 }
 

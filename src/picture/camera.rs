@@ -24,7 +24,7 @@ use super::{
     pass, walk,
 };
 use crate::world::{
-    Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, FollowsKeyframes, KeyframeCommand, NoticeLevel,
+    Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, KeyframeCommand, KeyframeFollowing, NoticeLevel,
     Notices, OtherWindows, PointerOverView, Preferences, Presentation, Simulations, ViewportArea,
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
@@ -71,7 +71,7 @@ impl Viewpoint {
     }
 
     /// Ends turntable and framing.
-    pub fn stand_still(&mut self) {
+    pub fn stop_motion(&mut self) {
         (self.turn, self.wanted, self.framed) = (Turntable::Off, None, None);
     }
 
@@ -254,7 +254,7 @@ pub(super) fn take_settings(
     }
 }
 
-pub(super) fn turn_slowly(
+pub(super) fn advance_turntable(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     buttons: Res<ButtonInput<MouseButton>>,
@@ -286,8 +286,8 @@ pub(super) fn turn_slowly(
 /// State of the keyframe animation of the camera.
 #[derive(Default)]
 pub(super) struct KeyframeFollower {
-    /// Work whose keyframes are followed.
-    work: Option<u64>,
+    /// Project whose keyframes are followed.
+    project: Option<u64>,
     /// `true` after the user has taken over.
     taken: bool,
     /// Last animated pose.
@@ -299,14 +299,14 @@ pub(super) struct KeyframeFollower {
 /// Animates the camera along the keyframes of the presented scene or of the project until the user moves it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keyframes(
-    (presentation, simulations, follows): (Option<Res<Presentation>>, Res<Simulations>, Res<FollowsKeyframes>),
+    (presentation, simulations, follows): (Option<Res<Presentation>>, Res<Simulations>, Res<KeyframeFollowing>),
     (whole, mode, over_view): (Option<Res<SceneFrame>>, Res<State<CameraMode>>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
     mut wheel: MessageReader<MouseWheel>,
     mut commands: Commands,
-    mut way: Local<KeyframeFollower>,
+    mut follower: Local<KeyframeFollower>,
 ) {
     // Two fingers always orbit; one does unless it paints or rains.
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
@@ -321,34 +321,34 @@ pub(super) fn follow_keyframes(
     };
     let script = script.filter(|_| *mode == CameraMode::Orbit);
     let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&simulations))) else {
-        way.work = None;
+        follower.project = None;
         return;
     };
     let to = whole.place(&script.at(simulations.ticks() as f64));
     let shows = presented.is_some();
-    if way.work != Some(simulations.project_id()) {
+    if follower.project != Some(simulations.project_id()) {
         let turns = nearest_turn(camera.target_yaw, to.yaw) - to.yaw;
-        *way = KeyframeFollower { work: Some(simulations.project_id()), turns, ..KeyframeFollower::default() };
-        viewpoint.stand_still();
+        *follower = KeyframeFollower { project: Some(simulations.project_id()), turns, ..KeyframeFollower::default() };
+        viewpoint.stop_motion();
         if shows {
             // An audience should not see the transition.
             (camera.yaw, camera.pitch) = (Some(to.yaw + turns), Some(to.pitch));
             (camera.focus, camera.radius) = (to.focus.into(), Some(to.distance));
         }
     } else if moved {
-        way.taken = true;
+        follower.taken = true;
         if !shows {
             commands.trigger(KeyframeCommand::StopFollowing);
         }
     }
-    if way.taken {
+    if follower.taken {
         return;
     }
-    let to = io::project::Camera { yaw: to.yaw + way.turns, ..to };
+    let to = io::project::Camera { yaw: to.yaw + follower.turns, ..to };
     // Only when the pose changes: while the simulation is paused, the camera is idle.
-    if way.last != Some(to) {
+    if follower.last != Some(to) {
         place(&mut camera, to);
-        way.last = Some(to);
+        follower.last = Some(to);
     }
 }
 
@@ -398,10 +398,10 @@ pub(super) fn apply_camera_command(
             place(camera, *wanted);
         }
         CameraCommand::GoToBookmark(number) => {
-            if let Some(kept) = simulations.views.view(*number) {
+            if let Some(bookmark) = simulations.views.view(*number) {
                 (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turntable::Off, None, None);
-                let yaw = nearest_turn(camera.target_yaw, kept.yaw);
-                place(camera, io::project::Camera { yaw, ..kept });
+                let yaw = nearest_turn(camera.target_yaw, bookmark.yaw);
+                place(camera, io::project::Camera { yaw, ..bookmark });
             } else {
                 let text = format!("Bookmark {number} is empty. Press Ctrl+{number} to save the current view.");
                 notices.notify(NoticeLevel::Info, text);
@@ -410,7 +410,7 @@ pub(super) fn apply_camera_command(
         CameraCommand::GoToKeyframe(tick) => {
             let key = simulations.views.keys.list().iter().find(|key| key.tick == *tick as f64);
             if let (Some(key), Some(whole)) = (key, &whole) {
-                viewpoint.stand_still();
+                viewpoint.stop_motion();
                 let to = whole.place(&key.pose());
                 let yaw = nearest_turn(camera.target_yaw, to.yaw);
                 place(camera, io::project::Camera { yaw, ..to });
@@ -455,8 +455,8 @@ fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
         }
         CameraStep::Pan(right, away) => {
             let (sin, cos) = camera.target_yaw.sin_cos();
-            let way = Vec3::new(right * cos - away * sin, 0.0, -right * sin - away * cos);
-            let focus = camera.target_focus + way * camera.target_radius;
+            let direction = Vec3::new(right * cos - away * sin, 0.0, -right * sin - away * cos);
+            let focus = camera.target_focus + direction * camera.target_radius;
             camera.target_focus = focus.clamp_length_max(0.9 * SIDE);
         }
         CameraStep::Zoom(factor) => {

@@ -40,7 +40,7 @@ const PART: u32 = 2048;
 
 /// The image part being rendered, and the pose of the whole image.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Part {
+pub(super) struct ScreenshotTile {
     /// Unique number of the part.
     pub number: u64,
     /// Render target.
@@ -59,7 +59,7 @@ pub(super) struct Part {
     pub sharpness: f32,
 }
 
-impl Part {
+impl ScreenshotTile {
     /// Returns the transform that magnifies this part to the whole render target.
     pub(super) fn crop(&self) -> Mat4 {
         let [whole, at, size] = [self.whole, self.at, self.size].map(|pixels| pixels.as_vec2());
@@ -80,9 +80,9 @@ pub(super) struct ScreenshotState {
     /// `true` if the content has changed.
     pub(super) changed: bool,
     /// The part being rendered, and `true` if it is drawn in this frame.
-    pub(super) part: Option<Part>,
+    pub(super) part: Option<ScreenshotTile>,
     pub(super) due: bool,
-    picture: Option<Picture>,
+    picture: Option<TiledScreenshot>,
     /// Number of the last part.
     parts: u64,
     /// Pixels of a part read back from the GPU.
@@ -90,7 +90,7 @@ pub(super) struct ScreenshotState {
 }
 
 /// An image rendered part by part.
-struct Picture {
+struct TiledScreenshot {
     /// Its project and start.
     of: (u64, u64),
     size: UVec2,
@@ -117,7 +117,7 @@ struct Picture {
     notice: u64,
 }
 
-impl Picture {
+impl TiledScreenshot {
     /// Returns the number of channels of an 8-bit pixel.
     fn channels(&self) -> usize {
         if self.transparent { 4 } else { 3 }
@@ -257,7 +257,7 @@ pub(super) fn take(
         let notice = notices
             .notify_progress(format!("Rendering a screenshot of {} × {} pixels…", whole.x, whole.y), progress.clone());
         notices.add_button(notice, "Cancel", FileCommand::CancelJob(notice));
-        taking.picture = Some(Picture {
+        taking.picture = Some(TiledScreenshot {
             of,
             size: whole,
             transparent: preferences.settings.transparent_screenshots,
@@ -278,7 +278,7 @@ pub(super) fn take(
         (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
     }
     // Obsolete after another scene was opened.
-    let cancelled = |picture: &&mut Picture| picture.progress.is_cancelled() || picture.of != of;
+    let cancelled = |picture: &&mut TiledScreenshot| picture.progress.is_cancelled() || picture.of != of;
     if let Some(picture) = taking.picture.as_mut().filter(cancelled) {
         notices.dismiss(picture.notice);
         if picture.of != of {
@@ -328,11 +328,12 @@ pub(super) fn take(
     }
     let Some(part) = taking.part else {
         let [at, size] = picture.parts[picture.done];
-        let Picture { transparent, as_light, sharpness, .. } = *picture;
+        let TiledScreenshot { transparent, as_light, sharpness, .. } = *picture;
         let (clip_from_view, place) = picture.aperture.through(picture.through, picture.seen);
         taking.parts += 1;
         let (number, onto, whole) = (taking.parts, picture.canvas.id(), picture.size);
-        let part = Part { number, onto, whole, at, size, transparent, as_light, clip_from_view, place, sharpness };
+        let part =
+            ScreenshotTile { number, onto, whole, at, size, transparent, as_light, clip_from_view, place, sharpness };
         (taking.part, taking.due) = (Some(part), true);
         return;
     };
@@ -462,7 +463,7 @@ mod tests {
 
     #[test]
     fn tile_crop_matches_its_part_of_the_image() {
-        let part = Part {
+        let part = ScreenshotTile {
             number: 1,
             onto: AssetId::default(),
             whole: UVec2::new(3000, 2000),

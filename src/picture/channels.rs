@@ -158,8 +158,8 @@ fn show(
             commands.entity(entity).despawn();
         }
     };
-    let kept = wanted.len().min(rivers.0.len());
-    for gone in rivers.0.drain(kept..).flatten() {
+    let remaining = wanted.len().min(rivers.0.len());
+    for gone in rivers.0.drain(remaining..).flatten() {
         despawn(gone, &mut assets.commands);
     }
     rivers.0.resize_with(wanted.len(), || None);

@@ -143,13 +143,13 @@ impl LabelView<'_> {
         let ground = |x: f32, y: f32| self.terrain.sample_ground(column + x, row + y);
         let rise = Vec2::new(ground(1.5, 0.0) - ground(-1.5, 0.0), ground(0.0, 1.5) - ground(0.0, -1.5));
         let along = Vec2::new(-rise.y, rise.x).try_normalize()? * 2.0;
-        let shares = |way: Vec2| {
+        let shares = |offset: Vec2| {
             let cells = Vec2::new(self.terrain.width() as f32, self.terrain.height() as f32);
-            let place = Vec2::from(point.map) + way / cells;
+            let place = Vec2::from(point.map) + offset / cells;
             to_view((self.camera, self.place), self.numbers, self.terrain, place.to_array())
         };
-        let way = (shares(along)? - shares(-along)?) * size;
-        let angle = way.try_normalize()?.to_angle();
+        let tangent = (shares(along)? - shares(-along)?) * size;
+        let angle = tangent.try_normalize()?.to_angle();
         Some(if angle.abs() > FRAC_PI_2 { angle - PI.copysign(angle) } else { angle })
     }
 

@@ -17,14 +17,14 @@ use bevy::{
 };
 
 use super::{
-    layers::{Editions, HeightRange, TerrainLayers, cell_image, no_past, start_bytes},
+    layers::{HeightRange, LayerVersions, TerrainLayers, cell_image, neutral_past_bytes, start_bytes},
     light::{LayerUpdate, Lighting, LightingResult},
     lod::{self, BlockBounds, ChunkSet, Coverage},
     material::{Variant, update},
     numbers::{self, Layout, SceneUniforms},
     overlay::{OverlayTextures, OverlayUniforms},
     pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
-    relief::{Light, Rims},
+    relief::{ExternalHorizon, Light},
     upload::{Patches, TexturePatch},
 };
 use thalweg_sim::{
@@ -98,8 +98,8 @@ struct TerrainBlock {
     numbers: SceneUniforms,
     /// Coverage of the water on screen, if there is any.
     water: Option<Arc<Coverage>>,
-    /// Editions of the layers in the texture; `None` for the start.
-    holds: Option<Editions>,
+    /// Versions of the layers in the texture; `None` for the start.
+    holds: Option<LayerVersions>,
     lit: Lighting,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct BlockSurface<'a> {
 }
 
 impl TerrainBlock {
-    fn rims(&self) -> &Rims {
+    fn rims(&self) -> &ExternalHorizon {
         &self.lit.rims
     }
 
@@ -143,7 +143,7 @@ pub(super) struct TerrainBlocks {
     /// Blocks of the starts while they are compared side by side with the present.
     starts: Vec<TerrainBlock>,
     pub numbers: Vec<SceneUniforms>,
-    /// Change of each block's lowest ground since the start, in metres. It never rises, so that the foot of the block stays in
+    /// Change of each block's lowest ground since the start, in metres. It never rises, so that the base of the block stays in
     /// place.
     sunk: Vec<f32>,
     /// Indices of the sessions left and right of the divider, if two share a place.
@@ -190,7 +190,7 @@ impl TerrainBlocks {
 
     /// Returns the rims that shade the ground plane: of the present blocks, and of the starts drawn next to them. For two sessions
     /// in the same place, of the right and of the left one.
-    pub(super) fn rims(&self) -> [Vec<&Rims>; 2] {
+    pub(super) fn rims(&self) -> [Vec<&ExternalHorizon>; 2] {
         match self.pair {
             Some([left, right]) => {
                 [right, left].map(|run| self.present.get(run).into_iter().map(TerrainBlock::rims).collect())
@@ -224,7 +224,7 @@ impl TerrainBlocks {
     }
 
     /// Returns the number of finished lighting updates.
-    pub(super) fn times_lit(&self) -> u64 {
+    pub(super) fn lighting_count(&self) -> u64 {
         self.lit
     }
 }
@@ -277,7 +277,7 @@ impl BlockAssets<'_, '_> {
         let terrain = &simulation.terrain;
         let drawn = TerrainLayers::of(simulation, lakes);
         let cells = (terrain.width(), terrain.height());
-        let holds = (!start).then(|| drawn.editions());
+        let holds = (!start).then(|| drawn.versions());
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells && block.lit.is_at_work()) {
             // The result in progress belongs to the old terrain.
             (block.holds, block.lit) = (None, Lighting::new(cells));
@@ -294,7 +294,7 @@ impl BlockAssets<'_, '_> {
             return lowest;
         }
         let (bytes, HeightRange { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
-        let past = if start { no_past(terrain.start.len()) } else { drawn.past_bytes(None) };
+        let past = if start { neutral_past_bytes(terrain.start.len()) } else { drawn.past_bytes(None) };
         let taken = LayerUpdate { parts: None, bytes, past, highest };
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
             // Until the new terrain is on screen, the old one may be higher.
@@ -462,9 +462,10 @@ pub(super) fn show_numbers(
     let pair = comparison.pair(&simulations);
     let layout = if pair.is_some() { Layout::stacked(simulations.all()) } else { Layout::new(simulations.all()) };
     let look = &simulations.selected().look;
-    let feet = simulations.all().iter().zip(&blocks.sunk);
-    let feet = feet.map(|(session, &sunk)| numbers::foot(&session.simulation.terrain, look, &layout, sunk));
-    let foot = feet.fold(0.0, f32::min);
+    let bases = simulations.all().iter().zip(&blocks.sunk);
+    let bases =
+        bases.map(|(session, &sunk)| numbers::max_base_height(&session.simulation.terrain, look, &layout, sunk));
+    let base = bases.fold(0.0, f32::min);
     let numbers: Vec<SceneUniforms> = simulations
         .all()
         .iter()
@@ -473,7 +474,7 @@ pub(super) fn show_numbers(
             let terrain = &session.simulation.terrain;
             let level = blocks.levels.get(index).copied().unwrap_or_default();
             let wind = session.simulation.wind();
-            let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), foot);
+            let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), base);
             let centre = if pair.is_some() { Vec2::ZERO } else { layout.centre(index) };
             let numbers = SceneUniforms::new(terrain, look, &layout, centre, heights, wind);
             let numbers = cut.0.map_or(numbers, |ends| numbers.cut_along(ends));

@@ -51,7 +51,7 @@ pub(super) fn place_labels(
         let foot = block.xy() + side * (block.zw() + 0.015 * SIDE);
         // Behind the block it must rise above the mountains.
         let rise = if side.dot(away) < 0.0 { 0.7 * block.z.min(block.w) } else { 0.0 };
-        if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot() + rise, foot.y))
+        if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.base_height() + rise, foot.y))
             && ndc.z > 0.0
             // No labels for blocks outside the view.
             && ndc.xy().abs().max_element() < 1.05

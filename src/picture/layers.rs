@@ -33,9 +33,9 @@ const PAST: f32 = 1.0;
 /// Value of the change texture where the ground is unchanged.
 const UNCHANGED: u8 = 128;
 
-/// Version of a texture: editions of the layers and, where present, of wetness, lakes and start, then `risen` and
+/// Version of a texture: versions of the layers and, where present, of wetness, lakes and start, then `risen` and
 /// `suspended_fraction` of [`TerrainLayers`].
-pub(super) type Editions = ([GridVersion; LAYERS], [Option<GridVersion>; 3], (bool, f32));
+pub(super) type LayerVersions = ([GridVersion; LAYERS], [Option<GridVersion>; 3], (bool, f32));
 
 /// Lowest ground and highest ground or water surface, in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +81,7 @@ impl<'a> TerrainLayers<'a> {
         [self.wetness.as_deref(), self.lakes, Some(self.start)]
     }
 
-    pub(super) fn editions(&self) -> Editions {
+    pub(super) fn versions(&self) -> LayerVersions {
         (
             self.layers.map(Grid::version),
             self.others().map(|map| map.map(Grid::version)),
@@ -93,8 +93,11 @@ impl<'a> TerrainLayers<'a> {
         self.layers[0].width()
     }
 
-    /// Returns the parts changed since `Editions`, or `None` if they are too large or the textures differ in kind.
-    pub(super) fn changed_parts(&self, (layers, others, (risen, suspended_fraction)): Editions) -> Option<Vec<URect>> {
+    /// Returns the parts changed since `LayerVersions`, or `None` if they are too large or the textures differ in kind.
+    pub(super) fn changed_parts(
+        &self,
+        (layers, others, (risen, suspended_fraction)): LayerVersions,
+    ) -> Option<Vec<URect>> {
         if (risen, suspended_fraction) != (self.risen, self.suspended_fraction) {
             return None;
         }
@@ -111,7 +114,7 @@ impl<'a> TerrainLayers<'a> {
         for (layer, held) in maps {
             layer.changed_since(held)?.for_each(|tile| changed[tile] = true);
         }
-        upload::few_parts(tiling, &changed)
+        upload::partial_upload(tiling, &changed)
     }
 
     /// Returns the bytes of parts in the layout of [`upload::TexturePatch`], and the range of heights in them.
@@ -217,7 +220,7 @@ pub(super) fn highest(terrain: &Terrain) -> f32 {
 }
 
 /// Returns [`TerrainLayers::past_bytes`] of the ground at its start.
-pub(super) fn no_past(cells: usize) -> Vec<u8> {
+pub(super) fn neutral_past_bytes(cells: usize) -> Vec<u8> {
     vec![UNCHANGED; cells]
 }
 
@@ -273,9 +276,9 @@ mod tests {
         let simulation = &mut session.simulation;
         let (mut texture, _) = TerrainLayers::of(simulation, None).bytes();
         let mut past = TerrainLayers::of(simulation, None).past_bytes(None);
-        assert!(past == no_past(past.len()));
+        assert!(past == neutral_past_bytes(past.len()));
         for _ in 0..20 {
-            let held = TerrainLayers::of(simulation, None).editions();
+            let held = TerrainLayers::of(simulation, None).versions();
             simulation.tick();
             let drawn = TerrainLayers::of(simulation, None);
             let parts = drawn.changed_parts(held).expect("five droplets don't reach half of the map");
@@ -289,7 +292,7 @@ mod tests {
         }
         // Some ground was eroded, some deposited.
         assert!(past.iter().any(|byte| *byte < UNCHANGED) && past.iter().any(|byte| *byte > UNCHANGED));
-        let held = TerrainLayers::of(simulation, None).editions();
+        let held = TerrainLayers::of(simulation, None).versions();
         simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
         assert_eq!(TerrainLayers::of(simulation, None).changed_parts(held), None);
     }
@@ -332,9 +335,9 @@ mod tests {
         };
         assert_eq!([3, 5, 20].map(depth), [level - ground[3], (level - ground[5]).max(2.0), 0.0]);
         // A texture made with other lakes or none cannot be patched.
-        assert_eq!(TerrainLayers::of(&simulation, None).changed_parts(drawn.editions()), None);
+        assert_eq!(TerrainLayers::of(&simulation, None).changed_parts(drawn.versions()), None);
         let other = Grid::filled(16, 8, 0.0);
-        assert_eq!(TerrainLayers::of(&simulation, Some(&other)).changed_parts(drawn.editions()), None);
+        assert_eq!(TerrainLayers::of(&simulation, Some(&other)).changed_parts(drawn.versions()), None);
         // A lake map of another size, not yet updated, is ignored.
         let (without, _) = TerrainLayers::of(&simulation, Some(&Grid::filled(3, 3, 9e9))).bytes();
         assert!(without == TerrainLayers::of(&simulation, None).bytes().0);

@@ -15,7 +15,7 @@ use bevy::math::URect;
 use super::{
     layers::CELL_BYTES,
     lod::Coverage,
-    relief::{Light, Relief, Rims},
+    relief::{ExternalHorizon, Light, Relief},
     upload,
 };
 
@@ -57,7 +57,7 @@ pub(super) struct Lighting {
     when: Instant,
     /// `true` until the first result.
     first: bool,
-    pub rims: Rims,
+    pub rims: ExternalHorizon,
 }
 
 enum LightState {
@@ -77,7 +77,7 @@ impl Lighting {
             took: Duration::ZERO,
             when: Instant::now(),
             first: true,
-            rims: Rims::default(),
+            rims: ExternalHorizon::default(),
         }
     }
 

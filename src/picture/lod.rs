@@ -193,7 +193,7 @@ impl Coverage {
     }
 
     /// Builds the pyramid for an amount that spreads into neighbouring tiles.
-    pub(super) fn and_beside(tiling: Tiling, most: &[f32]) -> Self {
+    pub(super) fn dilated(tiling: Tiling, most: &[f32]) -> Self {
         let across = tiling.across();
         let near = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
         let rows = tiling.count() / across;
@@ -267,7 +267,7 @@ impl Choice<'_> {
         let [low, high] = self.land.heights;
         // Every neighbouring quarter is nearer than this.
         let begin = side * (0.5 * self.sides + std::f32::consts::SQRT_2);
-        let way = (self.sides * side - begin).max(1e-3 * side);
+        let range = (self.sides * side - begin).max(1e-3 * side);
         let level = self.view.eye.y.min(high).max(low);
         let [x, z] = [0, 2].map(|axis| {
             let eye = self.view.eye[axis];
@@ -278,7 +278,7 @@ impl Choice<'_> {
             first: first.as_vec2().to_array(),
             step: step as f32,
             level,
-            morph: [begin, if glides { 1.0 / way } else { 0.0 }],
+            morph: [begin, if glides { 1.0 / range } else { 0.0 }],
         });
     }
 
@@ -394,8 +394,8 @@ mod tests {
         let place = land.centre + (cell / last - 0.5) * land.extent;
         let away = view.eye.distance(Vec3::new(place.x, square.level, place.y));
         let blend = ((away - square.morph[0]) * square.morph[1]).clamp(0.0, 1.0);
-        let kept = cell - (corner % 2).as_vec2() * square.step * blend;
-        Vec2::select(cell.cmpge(last), last, kept)
+        let morphed = cell - (corner % 2).as_vec2() * square.step * blend;
+        Vec2::select(cell.cmpge(last), last, morphed)
     }
 
     #[test]
@@ -533,7 +533,7 @@ mod tests {
                 let at = UVec2::new(x.min(columns - 1), y.min(rows - 1));
                 let mut most = vec![0.0; tiling.count()];
                 most[tiling.of(at.x as usize, at.y as usize)] = 2.0;
-                let coverage = Arc::new(Coverage::and_beside(tiling, &most));
+                let coverage = Arc::new(Coverage::dilated(tiling, &most));
                 let tract = |least: f32| ChunkSet { land, only: Some((Arc::clone(&coverage), least)) };
                 for view in EYES.iter().flat_map(|eye| [0.006, 0.05].map(|triangle| everywhere(*eye, triangle))) {
                     for square in land.visible_chunks(&view) {

@@ -92,7 +92,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(
         Update,
         (
-            (camera::turn_slowly, walk::go, camera::take_settings, camera::fit_picture)
+            (camera::advance_turntable, walk::go, camera::take_settings, camera::fit_picture)
                 .chain()
                 .in_set(FrameSystems::Aim),
             (

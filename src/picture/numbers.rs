@@ -129,14 +129,14 @@ fn haze(look: &Look) -> f32 {
 }
 
 impl SceneUniforms {
-    /// `level` is the height in metres that maps to 0, `highest` the highest ground so far, `foot` the common foot of the blocks in
-    /// world units.
+    /// `level` is the height in metres that maps to 0, `highest` the highest ground so far, `base` the common height of their bases in world
+    /// units.
     pub(super) fn new(
         terrain: &Terrain,
         look: &Look,
         layout: &Layout,
         centre: Vec2,
-        (level, highest, foot): (f32, f32, f32),
+        (level, highest, base): (f32, f32, f32),
         wind: Option<Weather>,
     ) -> Self {
         let [along_x, along_y] = wind.map_or([1.0, 0.0], |wind| wind.heading);
@@ -145,7 +145,7 @@ impl SceneUniforms {
         let extent = sides(terrain) * scale;
         let up = scale * look.vertical_exaggeration;
         Self {
-            extent: Vec4::new(extent.x, extent.y, up, foot),
+            extent: Vec4::new(extent.x, extent.y, up, base),
             grid: Vec4::new(terrain.width() as f32, terrain.height() as f32, scale * terrain.cell_size, level),
             place: Vec4::new(centre.x, centre.y, 0.0, 0.0),
             flat_color: color(look.flat_color),
@@ -294,19 +294,19 @@ impl SceneUniforms {
     pub(super) fn cut_line(&self, ends: [[f32; 2]; 2]) -> Option<Vec4> {
         let last = self.grid.xy() - 1.0;
         let [from, to] = ends.map(|end| Vec2::from_array(end) * self.grid.xy() - 0.5);
-        let way = to - from;
+        let displacement = to - from;
         let (mut first, mut end) = (f32::NEG_INFINITY, f32::INFINITY);
         for axis in 0..2 {
-            if way[axis] == 0.0 {
+            if displacement[axis] == 0.0 {
                 if from[axis] < 0.0 || from[axis] > last[axis] {
                     return None;
                 }
                 continue;
             }
-            let [one, other] = [0.0, last[axis]].map(|border| (border - from[axis]) / way[axis]);
+            let [one, other] = [0.0, last[axis]].map(|border| (border - from[axis]) / displacement[axis]);
             (first, end) = (first.max(one.min(other)), end.min(one.max(other)));
         }
-        let [begin, stop] = [first, end].map(|share| from + share * way);
+        let [begin, stop] = [first, end].map(|share| from + share * displacement);
         (first < end && end.is_finite()).then(|| Vec4::new(begin.x, begin.y, stop.x, stop.y))
     }
 
@@ -336,12 +336,12 @@ impl SceneUniforms {
             cells: UVec2::new(self.grid.x as u32, self.grid.y as u32),
             centre: self.place.xy(),
             extent: self.extent.xy(),
-            heights: [self.extent.w, self.extent.w + self.above_foot(highest).max(0.0)],
+            heights: [self.extent.w, self.extent.w + self.height_above_base(highest).max(0.0)],
         }
     }
 
-    /// Returns the height above the block's foot in world units.
-    pub(super) fn above_foot(&self, metres: f32) -> f32 {
+    /// Returns the height above the base of the block, in world units.
+    pub(super) fn height_above_base(&self, metres: f32) -> f32 {
         (metres - self.grid.w) * self.extent.z - self.extent.w
     }
 
@@ -350,8 +350,8 @@ impl SceneUniforms {
         (metres * self.extent.z).max(cells * self.grid.z)
     }
 
-    /// Returns the height of the block's foot, in world units.
-    pub(super) fn foot(&self) -> f32 {
+    /// Returns the height of the base of the block, in world units.
+    pub(super) fn base_height(&self) -> f32 {
         self.extent.w
     }
 
@@ -370,8 +370,8 @@ pub(super) fn alone(session: &Session) -> SceneUniforms {
     SceneUniforms::new(terrain, &Look::default(), &layout, Vec2::ZERO, (lowest, highest, -10.0), None)
 }
 
-/// Returns the highest admissible foot of a block in world units, if its lowest ground is `lowest` metres above that of the start.
-pub(super) fn foot(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32) -> f32 {
+/// Returns the maximum height of the base of a block in world units, if its lowest ground is `lowest` metres above that of the start.
+pub(super) fn max_base_height(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32) -> f32 {
     let side = sides(terrain).min_element() * layout.scale;
     lowest.min(0.0) * layout.scale * look.vertical_exaggeration - look.base * side
 }

@@ -78,7 +78,7 @@ impl OverlayUniforms {
 pub(super) struct OverlayTextures {
     /// One per block.
     images: Vec<Handle<Image>>,
-    /// Texture of a block without overlay.
+    /// Texture of a block without an overlay.
     pub still: Handle<Image>,
     /// Texture of a block without streams.
     pub dry: Handle<Image>,

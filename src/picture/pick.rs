@@ -135,8 +135,8 @@ pub(super) fn to_view(
 pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneUniforms, terrain: &Terrain) -> Option<[f32; 2]> {
     let seen = numbers.behind_cut(near, far)?;
     let [from, begin, end] = [seen, near, far].map(|place| numbers.on_map(place));
-    let way: [f64; 3] = std::array::from_fn(|axis| end[axis] - begin[axis]);
-    let [column, row] = ray::intersect_ground(terrain, from, way)?;
+    let offset: [f64; 3] = std::array::from_fn(|axis| end[axis] - begin[axis]);
+    let [column, row] = ray::intersect_ground(terrain, from, offset)?;
     let share = |cell: f32, count: usize| ((cell + 0.5) / count as f32).clamp(0.0, 1.0);
     Some([share(column, terrain.width()), share(row, terrain.height())])
 }

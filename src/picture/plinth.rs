@@ -48,12 +48,12 @@ pub(super) fn reach(simulations: &Simulations, numbers: &SceneUniforms) -> Optio
 
 /// Returns the plinth as flat land, for framing the whole scene.
 pub(super) fn plinth_bounds(simulations: &Simulations, numbers: &SceneUniforms) -> Option<BlockBounds> {
-    let (reach, block, foot) = (reach(simulations, numbers)?, numbers.footprint(), numbers.foot());
+    let (reach, block, base) = (reach(simulations, numbers)?, numbers.footprint(), numbers.base_height());
     Some(BlockBounds {
         cells: UVec2::splat(2),
         centre: block.xy() + Vec2::new(0.0, 0.5 * (reach.y - reach.x)),
         extent: 2.0 * block.zw() + Vec2::new(2.0 * reach.x, reach.x + reach.y),
-        heights: [foot, foot],
+        heights: [base, base],
     })
 }
 
@@ -117,12 +117,12 @@ impl Plinth {
                 length / 4.0
             );
         }
-        for (x, anchor, said) in [(begin, "start", "0"), (right, "end", &**text)] {
+        for (x, anchor, label) in [(begin, "start", "0"), (right, "end", &**text)] {
             let _ = write!(
                 drawing,
                 "<text x=\"{x:.2}\" y=\"{:.2}\" font-size=\"{note:.2}\" text-anchor=\"{anchor}\">{}</text>",
                 0.70 * high,
-                escape_html(said)
+                escape_html(label)
             );
         }
         drawing + "</svg>"

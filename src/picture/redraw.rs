@@ -28,7 +28,7 @@ use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
 use super::{
     DrawSystems,
-    capture::{self, Part, ScreenshotState},
+    capture::{self, ScreenshotState, ScreenshotTile},
     ground::TerrainBlocks,
     surroundings::Surroundings,
 };
@@ -126,7 +126,7 @@ pub(super) struct DrawSettings {
     pub fine: bool,
     pub tone: ToneCurve,
     /// Image part to draw instead of the view, for screenshots and videos.
-    pub part: Option<Part>,
+    pub part: Option<ScreenshotTile>,
 }
 
 impl DrawSettings {
@@ -317,13 +317,13 @@ fn draw_when_changed(
         last.moved = Some(now);
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
-    let place = Some((*transform, fov, seen.blocks.times_lit()));
+    let place = Some((*transform, fov, seen.blocks.lighting_count()));
     let kinds = seen.on_land.kinds(&seen.brushes, &seen.simulations);
     // `true` after changes that may need another shader.
     let other = seen.comparison.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;
     let ring = seen.on_land.cursor.is_changed() || seen.brushes.is_changed();
-    let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());
+    let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.lighting_count());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
     if runs || other || ring || seen.has_scene_changed() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);

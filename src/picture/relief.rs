@@ -64,13 +64,13 @@ impl Light {
 }
 
 /// Highest shadow casters seen from outside the map, in metres: along the first and last row, then along the first and last column.
-pub(super) type Rims = [Vec<f32>; 4];
+pub(super) type ExternalHorizon = [Vec<f32>; 4];
 
 /// Samples of a rim along a side of the map, for the ground plane.
 pub(super) const RIM_CELLS: usize = 256;
 
 /// Returns the rims as texels for the ground plane: first and last column, first and last row. Each texel is the maximum around it.
-pub(super) fn rim_texels(rims: &Rims, above_foot: impl Fn(f32) -> f32) -> Vec<u16> {
+pub(super) fn rim_texels(rims: &ExternalHorizon, height_above_base: impl Fn(f32) -> f32) -> Vec<u16> {
     let [first_row, last_row, first_column, last_column] = rims;
     let mut texels = Vec::with_capacity(4 * RIM_CELLS);
     for rim in [first_column, last_column, first_row, last_row] {
@@ -87,7 +87,7 @@ pub(super) fn rim_texels(rims: &Rims, above_foot: impl Fn(f32) -> f32) -> Vec<u1
             };
             let around = place(index as f32 - 0.5).ceil() as usize..=place(index as f32 + 0.5).floor() as usize;
             let highest = around.map(|cell| rim[cell]).fold(between(at), f32::max);
-            half(above_foot(highest))
+            half(height_above_base(highest))
         }));
     }
     texels
@@ -105,7 +105,7 @@ pub(super) struct Relief {
     texels: Vec<[u16; 4]>,
     /// Sky visibility, wetness, and curvature at coarse and fine scale.
     covers: Vec<[u8; 4]>,
-    pub rims: Rims,
+    pub rims: ExternalHorizon,
     /// Maximum water depth of each tile in metres, and the water coverage, if there is water.
     deepest: Vec<f32>,
     pub water: Option<Arc<Coverage>>,
@@ -123,7 +123,7 @@ impl Relief {
             top: vec![0.0; cells],
             texels: vec![[0; 4]; cells],
             covers: vec![[0; 4]; cells],
-            rims: Rims::default(),
+            rims: ExternalHorizon::default(),
             deepest: vec![0.0; Tiling::new(width, height).count()],
             water: None,
             changed: vec![true; Tiling::new(width, height).count()],
@@ -149,7 +149,7 @@ impl Relief {
         if self.deepest != before {
             let wet = self.deepest.iter().any(|depth| *depth > 0.0);
             // The water surface extends slightly into the banks.
-            self.water = wet.then(|| Arc::new(Coverage::and_beside(tiling, &self.deepest)));
+            self.water = wet.then(|| Arc::new(Coverage::dilated(tiling, &self.deepest)));
         }
         let tiles = parts.iter().flat_map(|part| {
             let [columns, rows] = [part.min.x..part.max.x, part.min.y..part.max.y];
@@ -273,7 +273,7 @@ impl Relief {
         } else {
             let lit = vec![half(MAX_SUNLIGHT); self.width];
             (0..self.height).for_each(|row| self.light_row(row, &lit));
-            self.rims = Rims::default();
+            self.rims = ExternalHorizon::default();
         }
         self.top = top;
     }
@@ -294,7 +294,7 @@ impl Relief {
 
     /// Returns the parts of the textures changed since the last call, or `None` if they are most of the map.
     pub(super) fn changed_parts(&mut self) -> Option<Vec<URect>> {
-        let parts = upload::few_parts(self.tiling(), &self.changed);
+        let parts = upload::partial_upload(self.tiling(), &self.changed);
         self.changed.fill(false);
         parts
     }
@@ -494,12 +494,12 @@ mod tests {
         // A peak at (20, 20); the tip of its shadow lies 24 m away along the rays.
         let sun = Vec3::new(-0.8, 0.5, -0.6);
         let relief = relief((64, 64), light(sun), |x, y| if (x, y) == (20, 20) { 12.0 } else { 0.0 });
-        let at = |way: f32| {
-            let (x, y) = (20.0 + 0.8 * way, 20.0 + 0.6 * way);
+        let at = |distance: f32| {
+            let (x, y) = (20.0 + 0.8 * distance, 20.0 + 0.6 * distance);
             let cell = |x: f32, y: f32| row(&relief, y as usize)[x as usize];
             [cell(x.floor(), y.floor()), cell(x.ceil(), y.floor()), cell(x.floor(), y.ceil()), cell(x.ceil(), y.ceil())]
         };
-        assert!([5.0, 15.0, 20.0].into_iter().all(|way| at(way).iter().any(|&above| above < 0.0)));
+        assert!([5.0, 15.0, 20.0].into_iter().all(|distance| at(distance).iter().any(|&above| above < 0.0)));
         assert!(at(27.0).iter().all(|&above| above > 0.0));
     }
 
@@ -531,7 +531,9 @@ mod tests {
         relief.changed_parts();
         assert!((0..40).flat_map(|y| row(&relief, y)).any(|above| above < 0.0));
         relief.update_sunlight(Light { shadows: false, ..light });
-        assert!((0..40).flat_map(|y| row(&relief, y)).all(|above| above > 1.0) && relief.rims == Rims::default());
+        assert!(
+            (0..40).flat_map(|y| row(&relief, y)).all(|above| above > 1.0) && relief.rims == ExternalHorizon::default()
+        );
         assert_ne!(relief.changed_parts(), Some(vec![]));
     }
 

@@ -7,7 +7,7 @@
 use bevy::math::Vec3;
 use rayon::prelude::*;
 
-use super::relief::{Light, Rims, half};
+use super::relief::{ExternalHorizon, Light, half};
 
 /// Height of an unshaded ray, in metres.
 const NOTHING: f32 = -1e30;
@@ -20,7 +20,7 @@ pub(super) fn sweep_sunlight(
     (width, height): (usize, usize),
     light: Light,
     mut emit: impl FnMut(usize, &[u16]),
-) -> Rims {
+) -> ExternalHorizon {
     let Vec3 { x, y, z } = light.sun;
     let flat = (x * x + z * z).sqrt().max(1e-6);
     // Rays advance from line to line. Lines are rows, or columns for a sun closer to the x axis.
@@ -62,14 +62,19 @@ struct Rays {
 impl Rays {
     /// Sweeps the rays over the lines and passes the sunlight of each to `tell`. Returns the rims: first and last line, first and
     /// last cell of every line.
-    fn sweep(self, top: &[f32], (length, lines): (usize, usize), mut emit: impl FnMut(usize, &[u16])) -> Rims {
+    fn sweep(
+        self,
+        top: &[f32],
+        (length, lines): (usize, usize),
+        mut emit: impl FnMut(usize, &[u16]),
+    ) -> ExternalHorizon {
         // One ray runs between any two cells of a line, before the first and after the last. It keeps its index while it moves
         // along the lines, so the window of rays over a line shifts from time to time.
         let gaps = length + 1;
         let moved = |line: usize| -self.aside * line as f32;
         let (least, most) = (moved(lines).floor().min(0.0), moved(lines).ceil().max(0.0));
         let count = gaps + (most - least) as usize + 1;
-        let (mut heights, mut ways) = (vec![NOTHING; count], vec![0.0_f32; count]);
+        let (mut heights, mut widths) = (vec![NOTHING; count], vec![0.0_f32; count]);
         let mut lit = vec![0_u16; length];
         let mut rims = [vec![0.0; length], vec![0.0; length], vec![0.0; lines], vec![0.0; lines]];
         // Minimum penumbra: wide enough to be smooth between cells, narrower than the descent per line to avoid self-shadowing of
@@ -83,15 +88,15 @@ impl Rays {
             // Index of the ray in the first gap.
             let first = (most - offset.floor()) as usize;
             let heights = &mut heights[first..][..gaps];
-            let ways = &mut ways[first..][..gaps];
-            for (height, way) in heights.iter_mut().zip(&mut *ways) {
+            let widths = &mut widths[first..][..gaps];
+            for (height, width) in heights.iter_mut().zip(&mut *widths) {
                 *height -= self.drop;
-                *way += self.spread;
+                *width += self.spread;
             }
-            let rays = heights.windows(2).zip(ways.windows(2));
-            for ((cell, lit), (height, way)) in row.iter().zip(&mut lit).zip(rays) {
+            let rays = heights.windows(2).zip(widths.windows(2));
+            for ((cell, lit), (height, widths)) in row.iter().zip(&mut lit).zip(rays) {
                 let above = cell - (part * height[0] + (1.0 - part) * height[1]);
-                let width = (part * way[0] + (1.0 - part) * way[1]).max(least_width);
+                let width = (part * widths[0] + (1.0 - part) * widths[1]).max(least_width);
                 *lit = half((above / width).clamp(-MAX_SUNLIGHT, MAX_SUNLIGHT));
             }
             emit(line, &lit);
@@ -107,7 +112,7 @@ impl Rays {
             let mut meet = |gap: usize, ground: f32| {
                 let shades = ground >= heights[gap];
                 heights[gap] = heights[gap].max(ground);
-                ways[gap] = if shades { 0.0 } else { ways[gap] };
+                widths[gap] = if shades { 0.0 } else { widths[gap] };
             };
             meet(0, row[0]);
             for gap in 1..length {

@@ -168,7 +168,7 @@ fn show(
     mut lit: Local<Option<(u64, Vec<SceneUniforms>)>>,
 ) {
     let Some(&scene) = blocks.numbers.first() else { return };
-    let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.times_lit());
+    let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.lighting_count());
     let changes = blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed();
     if !(changes || parts.waits_for_letters()) {
         return;
@@ -178,13 +178,14 @@ fn show(
     if parts.bypass_change_detection().show_plinth(plinth, &mut images, windows.is_empty()) {
         parts.set_changed();
     }
-    let seen = Some((blocks.times_lit(), blocks.numbers.clone()));
+    let seen = Some((blocks.lighting_count(), blocks.numbers.clone()));
     if *lit != seen {
         *lit = seen;
         let mut bytes = Vec::new();
         for (half, rims) in blocks.rims().into_iter().enumerate() {
             let rows = rims.into_iter().zip(blocks.places()).take(MOST_BLOCKS);
-            let rows = rows.flat_map(|(rims, numbers)| relief::rim_texels(rims, |metres| numbers.above_foot(metres)));
+            let rows =
+                rows.flat_map(|(rims, numbers)| relief::rim_texels(rims, |metres| numbers.height_above_base(metres)));
             bytes.extend(rows.flat_map(u16::to_le_bytes));
             bytes.resize((half + 1) * RIM_CELLS * RIMS, 0);
         }

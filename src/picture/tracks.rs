@@ -62,7 +62,7 @@ impl SurfaceMaterial for TrackMaterial {
 }
 
 struct Trail {
-    way: Vec<Vec3>,
+    points: Vec<Vec3>,
     /// 1 for a drop, −1 for a grain in the wind; selects the colour in the shader.
     sign: f32,
     age: f32,
@@ -101,29 +101,29 @@ fn draw(
     (comparison, cut): (Res<State<Comparison>>, Res<CutLine>),
     blocks: Res<TerrainBlocks>,
     time: Res<Time>,
-    mut streaks: ResMut<Trails>,
+    mut trails: ResMut<Trails>,
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<TrackMaterial>>,
 ) {
     if blocks.numbers.len() != simulations.all().len() || !simulations.is_displayable() {
         return;
     }
-    let streaks = &mut *streaks;
-    let mesh = streaks.mesh.clone();
-    let mut show = |ways: &[Ribbon]| {
+    let trails = &mut *trails;
+    let mesh = trails.mesh.clone();
+    let mut show = |lines: &[Ribbon]| {
         if let Some(mut mesh) = meshes.get_mut(&mesh) {
-            *mesh = ribbons(ways);
+            *mesh = ribbons(lines);
         }
     };
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
-    update(&mut materials, &streaks.material, |material| material.ink.column = column);
+    update(&mut materials, &trails.material, |material| material.ink.column = column);
     // They would float in a cut block, and those of two simulations in the same place would overlap.
     let hidden = matches!(comparison.get(), Comparison::Start | Comparison::Simulations) || cut.0.is_some();
-    if streaks.start != revision.start || hidden {
+    if trails.start != revision.start || hidden {
         // Tracks of another terrain are obsolete, and the start has none.
-        streaks.start = revision.start;
-        let shows = !streaks.running.is_empty() || streaks.still.is_some();
-        (streaks.running, streaks.still) = (Vec::new(), None);
+        trails.start = revision.start;
+        let shows = !trails.running.is_empty() || trails.still.is_some();
+        (trails.running, trails.still) = (Vec::new(), None);
         if shows {
             show(&[]);
         }
@@ -144,40 +144,40 @@ fn draw(
         })
         .collect();
     if !transport.playing {
-        let drawn = streaks.still.as_ref();
+        let drawn = trails.still.as_ref();
         if drawn.is_some_and(|(seen, numbers)| *seen == *revision && *numbers == blocks.numbers) {
             return;
         }
-        streaks.still = Some((*revision, blocks.numbers.clone()));
-        streaks.running.clear();
-        let ways: Vec<Ribbon> = tracks
+        trails.still = Some((*revision, blocks.numbers.clone()));
+        trails.running.clear();
+        let lines: Vec<Ribbon> = tracks
             .iter()
             .map(|(session, numbers, track, sign)| {
-                let way = track_points(session, numbers, track);
+                let points = track_points(session, numbers, track);
                 let strength =
-                    (0..way.len()).map(|index| sign * (0.08 + 0.3 * index as f32 / way.len() as f32)).collect();
-                (way, strength)
+                    (0..points.len()).map(|index| sign * (0.08 + 0.3 * index as f32 / points.len() as f32)).collect();
+                (points, strength)
             })
             .collect();
-        return show(&ways);
+        return show(&lines);
     }
-    streaks.still = None;
+    trails.still = None;
     let passed = time.delta_secs().min(0.1);
-    streaks.running.iter_mut().for_each(|streak| streak.age += passed);
-    streaks.running.retain(|streak| streak.age < LIFE);
+    trails.running.iter_mut().for_each(|trail| trail.age += passed);
+    trails.running.retain(|trail| trail.age < LIFE);
     // A few at a time, so that they do not all start and end together.
-    let room = tracks.len().saturating_sub(streaks.running.len());
+    let room = tracks.len().saturating_sub(trails.running.len());
     let begin = room.min((tracks.len() as f32 * passed / LIFE).ceil() as usize);
     for _ in 0..begin {
-        streaks.next = (streaks.next + 7) % tracks.len();
-        let (session, numbers, track, sign) = tracks[streaks.next];
-        let way = track_points(session, numbers, track);
-        if way.len() > 1 {
-            streaks.running.push(Trail { way, sign, age: 0.0 });
+        trails.next = (trails.next + 7) % tracks.len();
+        let (session, numbers, track, sign) = tracks[trails.next];
+        let points = track_points(session, numbers, track);
+        if points.len() > 1 {
+            trails.running.push(Trail { points, sign, age: 0.0 });
         }
     }
-    let ways: Vec<Ribbon> = streaks.running.iter().filter_map(Trail::visible).collect();
-    show(&ways);
+    let lines: Vec<Ribbon> = trails.running.iter().filter_map(Trail::visible).collect();
+    show(&lines);
 }
 
 /// Points of a polyline and their opacities.
@@ -186,14 +186,14 @@ type Ribbon = (Vec<Vec3>, Vec<f32>);
 impl Trail {
     /// Returns the visible part of the track and its opacities.
     fn visible(&self) -> Option<Ribbon> {
-        let last = (self.way.len() - 1) as f32;
+        let last = (self.points.len() - 1) as f32;
         let head = self.age / LIFE * (1.0 + TAIL) * last;
         let (first, end) = ((head - TAIL * last).max(0.0) as usize, (head.min(last)) as usize);
         if end <= first {
             return None;
         }
         let strength = |index: usize| self.sign * 0.9 * (1.0 - (head - index as f32) / (TAIL * last)).clamp(0.0, 1.0);
-        Some((self.way[first..=end].to_vec(), (first..=end).map(strength).collect()))
+        Some((self.points[first..=end].to_vec(), (first..=end).map(strength).collect()))
     }
 }
 
@@ -223,12 +223,12 @@ fn seen(session: &Session, track: &Track) -> usize {
 }
 
 /// Builds ribbons: each point twice, with direction, side and opacity.
-fn ribbons(ways: &[Ribbon]) -> Mesh {
+fn ribbons(lines: &[Ribbon]) -> Mesh {
     let (mut positions, mut normals, mut sides, mut indices) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (way, strength) in ways {
+    for (points, strength) in lines {
         let first = positions.len() as u32;
-        for (index, (&point, &strength)) in way.iter().zip(strength).enumerate() {
-            let (before, after) = (way[index.saturating_sub(1)], way[(index + 1).min(way.len() - 1)]);
+        for (index, (&point, &strength)) in points.iter().zip(strength).enumerate() {
+            let (before, after) = (points[index.saturating_sub(1)], points[(index + 1).min(points.len() - 1)]);
             let along = (after - before).try_normalize().unwrap_or(Vec3::X);
             for side in [-1.0, 1.0] {
                 positions.push(point.to_array());
@@ -236,7 +236,7 @@ fn ribbons(ways: &[Ribbon]) -> Mesh {
                 sides.push([side, strength]);
             }
         }
-        for point in 0..way.len().saturating_sub(1) as u32 {
+        for point in 0..points.len().saturating_sub(1) as u32 {
             let corner = first + 2 * point;
             indices.extend([corner, corner + 1, corner + 2, corner + 2, corner + 1, corner + 3]);
         }

@@ -106,7 +106,7 @@ pub(super) fn parts(tiling: Tiling, tiles: impl Iterator<Item = usize>) -> Vec<U
 }
 
 /// Returns the cells of marked tiles, or `None` if they exceed half of the map, which is then uploaded in full.
-pub(super) fn few_parts(tiling: Tiling, marked: &[bool]) -> Option<Vec<URect>> {
+pub(super) fn partial_upload(tiling: Tiling, marked: &[bool]) -> Option<Vec<URect>> {
     let parts = parts(tiling, (0..tiling.count()).filter(|&tile| marked[tile]));
     let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
     (cells <= MOST_PARTS * (tiling.width() * tiling.height()) as f64).then_some(parts)

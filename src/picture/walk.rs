@@ -138,9 +138,9 @@ pub(super) fn go(
     let turn = if flies { -orbit.target_pitch } else { 0.0 };
     let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, turn, 0.0);
     let [right, up, ahead] = steps.direction;
-    let way = turn * Vec3::new(right, 0.0, -ahead) + if flies { Vec3::Y * up } else { Vec3::ZERO };
+    let direction = turn * Vec3::new(right, 0.0, -ahead) + if flies { Vec3::Y * up } else { Vec3::ZERO };
     let speed = SIDE * *pace * if flies { FLIES } else { WALKS } * if steps.is_fast { HASTE } else { 1.0 };
-    let step = way.clamp_length_max(1.0) * speed * time.delta_secs().min(0.1);
+    let step = direction.clamp_length_max(1.0) * speed * time.delta_secs().min(0.1);
     let mut focus = (orbit.target_focus + step).clamp_length_max(if flies { FARTHEST } else { 0.85 * SIDE });
     let least = ground.eye_height(focus.xz());
     focus.y = if flies { focus.y.max(least) } else { least };
@@ -205,10 +205,10 @@ impl WalkableGround<'_> {
             return None;
         }
         let outside = |pitch: f32, radius: f32| {
-            let way = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -pitch, 0.0) * Vec3::Z;
-            let eye = orbit.target_focus + radius * way;
+            let direction = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -pitch, 0.0) * Vec3::Z;
+            let eye = orbit.target_focus + radius * direction;
             // Nor may ground before or below the camera be nearer than the near plane.
-            let places = [eye, eye - 2.0 * camera::NEAR_PLANE * way];
+            let places = [eye, eye - 2.0 * camera::NEAR_PLANE * direction];
             places.into_iter().all(|place| place.y >= self.eye_height(place.xz()) + 3.0 * camera::NEAR_PLANE)
         };
         let (pitch, radius) = (orbit.target_pitch, orbit.target_radius);
@@ -243,7 +243,11 @@ impl WalkableGround<'_> {
         };
         let runs = self.blocks.numbers.iter().zip(self.simulations.all());
         let Some((numbers, session)) = runs.into_iter().find(|(numbers, _)| under(numbers)) else {
-            return self.blocks.numbers.first().map_or(0.0, |numbers| numbers.foot() + numbers.eye(EYE, EYE_CELLS));
+            return self
+                .blocks
+                .numbers
+                .first()
+                .map_or(0.0, |numbers| numbers.base_height() + numbers.eye(EYE, EYE_CELLS));
         };
         let terrain = &session.simulation.terrain;
         let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));
@@ -310,8 +314,8 @@ mod tests {
     }
 
     /// Holds movement keys for some frames.
-    fn hold(app: &mut App, way: [f32; 3], frames: usize) {
-        app.insert_resource(NavigationInput { direction: way, is_fast: false });
+    fn hold(app: &mut App, direction: [f32; 3], frames: usize) {
+        app.insert_resource(NavigationInput { direction, is_fast: false });
         for _ in 0..frames {
             app.world_mut().resource_mut::<Time>().advance_by(Duration::from_millis(50));
             app.update();
@@ -337,8 +341,11 @@ mod tests {
         hold(&mut app, [0.0, 0.0, 1.0], 40);
         let (ends, above) = eye(&mut app);
         // Two seconds.
-        let way = (ends - begins).xz().length();
-        assert!((way - 2.0 * WALKS * SIDE).abs() < 0.05 * SIDE * WALKS && above.abs() < 1e-4, "{way}, {above}");
+        let distance = (ends - begins).xz().length();
+        assert!(
+            (distance - 2.0 * WALKS * SIDE).abs() < 0.05 * SIDE * WALKS && above.abs() < 1e-4,
+            "{distance}, {above}"
+        );
         assert!((ends.y - begins.y).abs() > 1e-3, "the hill is level");
         ask(&mut app, CameraCommand::SetMode(CameraMode::Fly));
         hold(&mut app, [0.0, 1.0, 0.0], 20);
@@ -431,8 +438,8 @@ mod tests {
     #[test]
     fn bookmark_transition_takes_shorter_arc() {
         let mut app = app();
-        let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
-        app.world_mut().resource_mut::<Simulations>().views.bookmarks[1] = Some(kept);
+        let bookmark = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
+        app.world_mut().resource_mut::<Simulations>().views.bookmarks[1] = Some(bookmark);
         let orbit = |app: &mut App| {
             let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
             let orbit = cameras.single(app.world()).expect("there is one");
@@ -443,14 +450,14 @@ mod tests {
             ask(&mut app, CameraCommand::GoToBookmark(number));
             assert_eq!(orbit(&mut app), before);
         }
-        let told: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
-        assert!(told.iter().any(|text| text.contains("Bookmark 1 is empty. Press Ctrl+1")), "{told:?}");
+        let texts: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+        assert!(texts.iter().any(|text| text.contains("Bookmark 1 is empty. Press Ctrl+1")), "{texts:?}");
         ask(&mut app, CameraCommand::SetMode(CameraMode::Fly));
         ask(&mut app, CameraCommand::GoToBookmark(2));
         assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Orbit);
         let (focus, yaw, pitch, radius) = orbit(&mut app);
-        assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
-        assert!((yaw - (kept.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");
+        assert_eq!((focus, pitch, radius), (bookmark.focus, bookmark.pitch, bookmark.distance));
+        assert!((yaw - (bookmark.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");
         // Another project has its own bookmarks.
         let session = app.world().resource::<Simulations>().selected().clone();
         app.insert_resource(Simulations::new(vec![session]));

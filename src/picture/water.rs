@@ -76,9 +76,9 @@ impl SurfaceMaterial for WaterMaterial {
 
 /// Water of each block, where there is any, and the number of lighting updates for which it was computed.
 #[derive(Resource, Default)]
-struct BlockWaters(Vec<Option<Sheet>>, u64);
+struct BlockWaters(Vec<Option<WaterSheet>>, u64);
 
-struct Sheet {
+struct WaterSheet {
     entity: Entity,
     tract: ChunkSet,
     material: Handle<WaterMaterial>,
@@ -100,13 +100,13 @@ fn show_water(
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {
-    let found = std::mem::replace(&mut waters.1, blocks.times_lit()) != blocks.times_lit();
+    let found = std::mem::replace(&mut waters.1, blocks.lighting_count()) != blocks.lighting_count();
     if !(found || simulations.is_changed() || comparison.is_changed() || blocks.is_changed() || motions.is_changed()) {
         return;
     }
     let beds: Vec<BlockSurface> = blocks.beds().collect();
-    let kept = beds.len().min(waters.0.len());
-    for sheet in waters.0.drain(kept..).flatten() {
+    let remaining = beds.len().min(waters.0.len());
+    for sheet in waters.0.drain(remaining..).flatten() {
         commands.entity(sheet.entity).despawn();
     }
     waters.0.resize_with(beds.len(), || None);
@@ -140,7 +140,7 @@ fn show_water(
             None => {
                 let material = materials.add(wanted);
                 let entity = commands.spawn(blocks.piece(material.clone(), tract.clone())).id();
-                *slot = Some(Sheet { entity, tract, material });
+                *slot = Some(WaterSheet { entity, tract, material });
             }
         }
     }

@@ -130,12 +130,12 @@ pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str, can_be_enlarg
                     seen = ChartView { logarithmic: Some(logarithmic), range: None, ..seen };
                 }
             }
-            let mut kept = seen.range.is_some();
+            let mut locked = seen.range.is_some();
             let help = "Keep the current axis ranges to compare simulations.";
-            if ui.checkbox(&mut kept, "Lock axis range").on_hover_text(help).changed() {
+            if ui.checkbox(&mut locked, "Lock axis range").on_hover_text(help).changed() {
                 let power = |axis: usize, along: f64| if logarithmic[axis] { 10.0_f64.powf(along) } else { along };
                 let shown = Chart { logarithmic, range: None, ..chart.clone() }.shown_range();
-                seen.range = kept.then(|| [0, 1].map(|axis| shown[axis].map(|along| power(axis, along))));
+                seen.range = locked.then(|| [0, 1].map(|axis| shown[axis].map(|along| power(axis, along))));
             }
             if can_be_enlarged {
                 let help = "Show the chart in a window of its own, which can be resized.";

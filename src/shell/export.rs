@@ -8,8 +8,8 @@ use super::{access, number::NumberField, style};
 use crate::world::{AppCommand, FileCommand};
 use thalweg_scene::{
     io::export::{
-        self, Dimensions, Export, ExportWindow, Print, SETS, Size, Square, TileGrid, TileNames, WeightChannels,
-        WeightMask,
+        self, Dimensions, Export, ExportWindow, PrintDimensions, SETS, Size, SquareConversion, TileGrid, TileNames,
+        WeightChannels, WeightMask,
     },
     model::session::Session,
 };
@@ -172,7 +172,7 @@ impl ExportDialog {
             });
         }
         if self.chosen.iter().any(|file| file.format == "stl") {
-            let Print { width, base } = &mut self.dimensions.print;
+            let PrintDimensions { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
                 ui.label("3D print: longer side");
                 let side = NumberField::new("Longer side", "mm", 10.0..=2000.0);
@@ -240,13 +240,13 @@ fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) 
     ui.horizontal(|ui| {
         ui.label("Square");
         let square = &mut dimensions.square;
-        let ways = [
-            (Square::Pad, "Pad", "Export the whole map and repeat its edge cells to fill the square."),
-            (Square::Crop, "Crop", "Export only the centre of the map. River lines are not cropped."),
+        let conversions = [
+            (SquareConversion::Pad, "Pad", "Export the whole map and repeat its edge cells to fill the square."),
+            (SquareConversion::Crop, "Crop", "Export only the centre of the map. River lines are not cropped."),
         ];
-        for (way, title, about) in ways {
-            if access::choice(ui, *square == way, title).on_hover_text(about).clicked() {
-                *square = way;
+        for (conversion, title, about) in conversions {
+            if access::choice(ui, *square == conversion, title).on_hover_text(about).clicked() {
+                *square = conversion;
             }
         }
     });

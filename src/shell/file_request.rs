@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(answered(&mut app, choose, Some(inner.clone())), [AppCommand::from(opened)]);
         assert_eq!(app.world().resource::<Preferences>().remembered.last_folder, Some(inner));
         assert_eq!(answered(&mut app, save(), None), [AppCommand::from(FileCommand::CancelQuit)]);
-        let told = app.world().resource::<Notices>().shown().last().map(|notice| notice.text.clone());
-        assert!(told.is_some_and(|text| text.contains("No file dialog")), "it was answered at once");
+        let message = app.world().resource::<Notices>().shown().last().map(|notice| notice.text.clone());
+        assert!(message.is_some_and(|text| text.contains("No file dialog")), "it was answered at once");
     }
 }

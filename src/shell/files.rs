@@ -496,8 +496,8 @@ mod tests {
             app.world_mut().write_message(FileDragAndDrop::DroppedFile { window, path_buf: path.to_path_buf() });
         }
         app.update();
-        let told = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
-        (app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect(), told)
+        let messages = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+        (app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect(), messages)
     }
 
     #[test]
@@ -524,12 +524,12 @@ mod tests {
             playlist_error(&path)
         };
         assert_eq!([put("a.thalweg", ""), put("b.PNG", ""), put("c.ron", "(title: \"A\")")], [None, None, None]);
-        for (name, text, said) in [
+        for (name, text, expected) in [
             ("list.ron", "(scenes: [(open: \"wadi\")])", "a playlist. Add projects, scenes"),
             ("wind.ron", r#"(parameters: {"wind.strength": "2"})"#, "a preset"),
             ("lesson.md", "", "not a terrain file. Add projects"),
         ] {
-            assert!(put(name, text).is_some_and(|wrong| wrong.contains(said)), "{name}");
+            assert!(put(name, text).is_some_and(|wrong| wrong.contains(expected)), "{name}");
         }
         assert!(playlist_error(folder.path()).is_some_and(|wrong| wrong.contains("this is a folder")));
     }
@@ -538,8 +538,8 @@ mod tests {
     fn multiple_dropped_files_are_for_the_playlist_only() {
         let map = Path::new("/maps/height.png");
         assert_eq!(dropped(&[map], false), (vec![OpenDroppedFile(map.into()).into()], vec![]));
-        let (commands, told) = dropped(&[map; 10], false);
-        assert!(commands.is_empty() && told[0].contains("10 files were dropped. Drop one"), "{told:?}");
+        let (commands, messages) = dropped(&[map; 10], false);
+        assert!(commands.is_empty() && messages[0].contains("10 files were dropped. Drop one"), "{messages:?}");
         assert_eq!(dropped(&[map; 2], true), (vec![AddToPlaylist(vec![map.into(); 2]).into()], vec![]));
         assert_eq!(dropped(&[], true), (vec![], vec![]));
     }

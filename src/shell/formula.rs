@@ -17,7 +17,7 @@ pub fn show(ui: &mut Ui, text: &str, size: f32, color: Color32) -> Response {
     let set = TypesetFormula::new(&Formula::parse(text), &writer, size, ui.available_width());
     let (rect, response) = ui.allocate_exact_size(vec2(set.size.x, set.size.y), Sense::hover());
     for (place, mark) in set.marks {
-        let at = |way: Vec2| rect.min + vec2(place.x + way.x, place.y + way.y);
+        let at = |offset: Vec2| rect.min + vec2(place.x + offset.x, place.y + offset.y);
         match mark {
             Mark::Text { text, size, slanted } => {
                 let galley = writer.galley(&text, size, slanted);
@@ -25,9 +25,9 @@ pub fn show(ui: &mut Ui, text: &str, size: f32, color: Color32) -> Response {
                 let base = row.map_or(0.0, |row| row.pos.y + row.glyphs.first().map_or(0.0, |glyph| glyph.pos.y));
                 writer.painter.galley(at(Vec2::new(0.0, -base)), galley, color);
             }
-            Mark::Line(way, width) => {
-                let way = [Vec2::ZERO].into_iter().chain(way).map(at).collect();
-                writer.painter.add(Shape::line(way, Stroke::new(width, color)));
+            Mark::Line(points, width) => {
+                let points = [Vec2::ZERO].into_iter().chain(points).map(at).collect();
+                writer.painter.add(Shape::line(points, Stroke::new(width, color)));
             }
             Mark::Curve([past, end], width) => {
                 let points = [Vec2::ZERO, past, end].map(at);

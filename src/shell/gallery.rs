@@ -19,7 +19,7 @@ use thalweg_scene::io::{
 const POLL: Duration = Duration::from_millis(20);
 
 /// A selectable scene.
-pub struct Card {
+pub struct SceneCard {
     /// Name of the scene on the command line.
     pub name: &'static str,
     /// Contents of the scene file.
@@ -34,9 +34,9 @@ struct CardPicture {
 }
 
 /// Returns the cards that contain each of the words of a search text, those with most of them in the title first.
-pub fn search<'a>(cards: &'a [Card], typed: &str) -> Vec<&'a Card> {
+pub fn search<'a>(cards: &'a [SceneCard], typed: &str) -> Vec<&'a SceneCard> {
     let words: Vec<String> = typed.to_lowercase().split_whitespace().map(ToOwned::to_owned).collect();
-    let mut found: Vec<&Card> = cards.iter().filter(|card| card.has(&words)).collect();
+    let mut found: Vec<&SceneCard> = cards.iter().filter(|card| card.has(&words)).collect();
     found.sort_by_key(|card| {
         let title = card.scene.title.to_lowercase();
         Reverse(words.iter().filter(|word| title.contains(*word)).count())
@@ -45,25 +45,25 @@ pub fn search<'a>(cards: &'a [Card], typed: &str) -> Vec<&'a Card> {
 }
 
 /// Returns cards of all built-in scenes.
-pub fn cards() -> Vec<Card> {
+pub fn cards() -> Vec<SceneCard> {
     BUILT_IN.into_iter().zip(THUMBNAILS).map(card).collect()
 }
 
-fn card(((name, text), picture): ((&'static str, &str), &'static [u8])) -> Card {
+fn card(((name, text), picture): ((&'static str, &str), &'static [u8])) -> SceneCard {
     let decode = move || {
         let (size, pixels) = picture_of(picture).unwrap_or_default();
         ColorImage::from_rgb(size, &pixels)
     };
     let picture = CardPicture { decoding: Some(BackgroundTask::start((), decode)), texture: None };
-    Card { name, scene: ron::from_str(text).unwrap_or_default(), picture: Mutex::new(picture) }
+    SceneCard { name, scene: ron::from_str(text).unwrap_or_default(), picture: Mutex::new(picture) }
 }
 
-impl Card {
+impl SceneCard {
     /// Returns `true` if name, title, group or description contain each of the words, given in lower case.
     fn has(&self, words: &[String]) -> bool {
         let Scene { title, group, about, .. } = &self.scene;
-        let said = format!("{} {title} {group} {about}", self.name).to_lowercase();
-        words.iter().all(|word| said.contains(word))
+        let searched = format!("{} {title} {group} {about}", self.name).to_lowercase();
+        words.iter().all(|word| searched.contains(word))
     }
 
     /// Draws the thumbnail in the given size, and the title below it.

@@ -85,7 +85,7 @@ pub fn some_of_group_ui(
         parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
     }
     if !advanced.is_empty() && !main_only {
-        let sought = advanced.iter().any(|(parameter, _)| navigate::is_sought(ui, &parameter.path));
+        let sought = advanced.iter().any(|(parameter, _)| navigate::is_navigation_target(ui, &parameter.path));
         let header = egui::CollapsingHeader::new("Advanced").id_salt(group.0).open(sought.then_some(true));
         header.show(ui, |ui| {
             for (parameter, default) in &advanced {
@@ -236,10 +236,10 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     let knob = &parameter.knob;
     let symbol = if knob.symbol.is_empty() { String::new() } else { format!("{} · ", knob.symbol) };
     let (unit, times) = display_unit(units(ui), knob.unit);
-    let told = |number: f64| Rounded(times * number);
+    let rounded = |number: f64| Rounded(times * number);
     let (range, default) = match (&parameter.value, default) {
         (Value::Number(_), Value::Number(default)) => {
-            (format!("{} to {} {unit} · ", told(knob.min), told(knob.max)), told(*default).to_string())
+            (format!("{} to {} {unit} · ", rounded(knob.min), rounded(knob.max)), rounded(*default).to_string())
         }
         _ => (String::new(), default.to_string()),
     };

@@ -65,7 +65,7 @@ pub fn navigate_to(context: &egui::Context, path: &str) {
 }
 
 /// Returns `true` if a parameter of this group is sought and not displayed yet, so that its panel must be expanded.
-pub fn is_sought_in(ui: &Ui, group: &str) -> bool {
+pub fn has_navigation_target(ui: &Ui, group: &str) -> bool {
     let within = |sought: NavigationTarget| {
         let own = sought.path.split_once('.').is_some_and(|(of, _)| of == group);
         own && sought.found.is_none() && now(ui.ctx()) - sought.since < TIMEOUT
@@ -74,8 +74,8 @@ pub fn is_sought_in(ui: &Ui, group: &str) -> bool {
 }
 
 /// Returns `true` if this parameter is sought and not displayed yet.
-pub fn is_sought(ui: &Ui, path: &str) -> bool {
-    path.split_once('.').is_some_and(|(group, _)| is_sought_in(ui, group))
+pub fn is_navigation_target(ui: &Ui, path: &str) -> bool {
+    path.split_once('.').is_some_and(|(group, _)| has_navigation_target(ui, group))
         && sought(ui.ctx()).is_some_and(|sought| sought.path == path)
 }
 

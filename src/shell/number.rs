@@ -97,8 +97,8 @@ pub(crate) struct NumberField<'a> {
 impl<'a> NumberField<'a> {
     pub(crate) fn new<N: Numeric>(name: &'a str, unit: &'a str, range: RangeInclusive<N>) -> Self {
         let range = range.start().to_f64()..=range.end().to_f64();
-        let (shown, said) = (RefCell::default(), RefCell::default());
-        Self { name, unit, range, powers: false, display_unit: Cell::new((unit, 1.0)), shown, message: said }
+        let (shown, message) = (RefCell::default(), RefCell::default());
+        Self { name, unit, range, powers: false, display_unit: Cell::new((unit, 1.0)), shown, message }
     }
 
     /// Sets scientific notation, e.g. 6e-5.
@@ -181,16 +181,16 @@ impl<'a> NumberField<'a> {
             let (size, bound) = if within < number { ("large", "maximum") } else { ("small", "minimum") };
             let bound_told = Rounded(times * within);
             let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-            let said =
+            let message =
                 format!("{}: \"{}\" is too {size}. Set to the {bound}, {bound_told}{unit}.", self.name, text.trim());
-            *self.message.borrow_mut() = Some(said);
+            *self.message.borrow_mut() = Some(message);
         }
         Some(within)
     }
 
     fn queue_message(&self, ui: &Ui) {
-        if let Some(said) = self.message.take() {
-            ui.data_mut(|data| data.get_temp_mut_or_default::<Vec<String>>(message_id()).push(said));
+        if let Some(message) = self.message.take() {
+            ui.data_mut(|data| data.get_temp_mut_or_default::<Vec<String>>(message_id()).push(message));
         }
     }
 }
@@ -215,8 +215,8 @@ fn message_id() -> egui::Id {
 
 /// Takes the messages of number fields.
 pub(crate) fn take_messages(context: &egui::Context) -> Vec<AppCommand> {
-    let said = context.data_mut(|data| data.remove_temp::<Vec<String>>(message_id())).unwrap_or_default();
-    said.into_iter().map(|text| WindowCommand::ShowError(text).into()).collect()
+    let messages = context.data_mut(|data| data.remove_temp::<Vec<String>>(message_id())).unwrap_or_default();
+    messages.into_iter().map(|text| WindowCommand::ShowError(text).into()).collect()
 }
 
 /// A number rounded to six significant digits for display.
@@ -463,11 +463,11 @@ mod tests {
         let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
         assert!(near(field.read("10"), 3.048) && near(field.read("10 m"), 10.0) && near(field.read("2 yd"), 1.8288));
         assert_eq!(field.read("1 mi"), Some(100.0));
-        let said = field.message.take().unwrap_or_default();
+        let message = field.message.take().unwrap_or_default();
         assert!(
-            said.starts_with("Height: \"1 mi\" is too large. Set to the maximum, 328.084")
-                && said.contains("328.084 ft."),
-            "{said}"
+            message.starts_with("Height: \"1 mi\" is too large. Set to the maximum, 328.084")
+                && message.contains("328.084 ft."),
+            "{message}"
         );
     }
 

@@ -81,7 +81,7 @@ struct Pipelines {
     layout: wgpu::BindGroupLayout,
     clear: wgpu::RenderPipeline,
     beside: wgpu::RenderPipeline,
-    alike: wgpu::RenderPipeline,
+    same_size: wgpu::RenderPipeline,
     scaled: wgpu::RenderPipeline,
     over: wgpu::RenderPipeline,
     /// The window's format.
@@ -229,8 +229,8 @@ fn composite(
             }
         };
         if let Some(picture) = picture {
-            let alike = picture.size_2d() == view.size() && *share == Vec2::ONE;
-            draw(if alike { &pipelines.alike } else { &pipelines.scaled }, &[rect]);
+            let same_size = picture.size_2d() == view.size() && *share == Vec2::ONE;
+            draw(if same_size { &pipelines.same_size } else { &pipelines.scaled }, &[rect]);
         }
         draw(&pipelines.beside, &around(rect, whole));
         draw(&pipelines.over, over);
@@ -323,7 +323,7 @@ impl Pipelines {
             panels: before.map_or_else(|| Renderer::new(device.wgpu_device(), BYTES, options), |before| before.panels),
             clear: pipeline("clear", BYTES, None, None),
             beside: pipeline("panels", format, None, groups),
-            alike: pipeline("picture_alike", format, None, groups),
+            same_size: pipeline("picture_alike", format, None, groups),
             scaled: pipeline("picture_scaled", format, None, groups),
             over: pipeline("over", format, Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING), groups),
             layout,

@@ -199,8 +199,8 @@ fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Ve
             let titled = score(&format!("{} {}", row.place, row.title));
             let named = score(&format!("{} {} {}", row.place, row.title, row.other_names));
             let about = row.about.to_lowercase();
-            let told = || words.iter().all(|word| about.contains(word)).then_some(0);
-            Some(((titled, named.or_else(told)?), row))
+            let described = || words.iter().all(|word| about.contains(word)).then_some(0);
+            Some(((titled, named.or_else(described)?), row))
         })
         .collect();
     if !words.is_empty() {

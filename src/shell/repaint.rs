@@ -248,10 +248,10 @@ impl MarkedTiles {
         let [old, new] = [old, new].map(|mesh| mesh.indices.chunks_exact(3).map(|corners| triangle(mesh, corners)));
         let (old, new): (Vec<_>, Vec<_>) = (old.collect(), new.collect());
         let (old, new) = trim_common(&old, &new, |a, b| a == b);
-        let alike = old.len() == new.len();
+        let same_count = old.len() == new.len();
         for (here, there) in [(old, new), (new, old)] {
             for (index, triangle) in here.iter().enumerate() {
-                if !(alike && *triangle == there[index]) {
+                if !(same_count && *triangle == there[index]) {
                     self.mark(triangle_bounds(triangle).intersect(clip));
                 }
             }

@@ -116,11 +116,11 @@ impl HeldKeys {
     }
 
     fn steps(&self) -> NavigationInput {
-        let mut way = [0.0; 3];
+        let mut direction = [0.0; 3];
         for (_, step) in MOVEMENT_KEYS.iter().filter(|(key, _)| self.steps.contains(key)) {
-            way.iter_mut().zip(step).for_each(|(way, step)| *way += step);
+            direction.iter_mut().zip(step).for_each(|(direction, step)| *direction += step);
         }
-        NavigationInput { direction: way, is_fast: self.modifiers.shift }
+        NavigationInput { direction, is_fast: self.modifiers.shift }
     }
 }
 
@@ -335,15 +335,15 @@ mod tests {
     fn camera_moves_while_navigation_keys_are_held() {
         let mut app = app();
         app.insert_resource(KeyboardFocus::Camera);
-        let way = |app: &App| app.world().resource::<NavigationInput>().direction;
+        let direction = |app: &App| app.world().resource::<NavigationInput>().direction;
         press(&mut app, named(egui::Key::W), true);
         press(&mut app, Key::ArrowRight, true);
         assert!(asked(&mut app).is_empty(), "W moves the camera instead of toggling the water");
-        assert_eq!(way(&app), [1.0, 0.0, 1.0]);
+        assert_eq!(direction(&app), [1.0, 0.0, 1.0]);
         press(&mut app, named(egui::Key::W), false);
         press(&mut app, Key::Shift, true);
         assert!(asked(&mut app).is_empty());
-        assert_eq!((way(&app), app.world().resource::<NavigationInput>().is_fast), ([1.0, 0.0, 0.0], true));
+        assert_eq!((direction(&app), app.world().resource::<NavigationInput>().is_fast), ([1.0, 0.0, 0.0], true));
         press(&mut app, Key::Shift, false);
         press(&mut app, Key::Space, true);
         press(&mut app, Key::Escape, true);
@@ -351,7 +351,7 @@ mod tests {
         // Keys held while a text field takes the keyboard stop moving the camera.
         app.insert_resource(KeyboardFocus::TextField);
         app.update();
-        assert_eq!(way(&app), [0.0; 3]);
+        assert_eq!(direction(&app), [0.0; 3]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, Color32, Key, Rect, RichText, Sense, Stroke, Ui};
 
 use super::style::{self, ACCENT};
 use crate::world::{
-    AppCommand, CameraCommand, FollowsKeyframes, History, HistoryCommand, KeyframeCommand, Simulations,
+    AppCommand, CameraCommand, History, HistoryCommand, KeyframeCommand, KeyframeFollowing, Simulations,
     TimelinePosition,
 };
 use thalweg_scene::model::film::{self, Ease};
@@ -16,7 +16,7 @@ use thalweg_sim::params::capital;
 pub struct TimelineParams<'w> {
     history: Res<'w, History>,
     simulations: Res<'w, Simulations>,
-    follows_keys: Res<'w, FollowsKeyframes>,
+    follows_keys: Res<'w, KeyframeFollowing>,
 }
 
 /// Maximum number of rows; later branches share the last one.

@@ -16,11 +16,11 @@ pub(crate) fn layer_ui(
     presentation: Option<Res<Presentation>>,
 ) -> Vec<AppCommand> {
     let presentation = presentation.filter(|_| *workspace == Workspace::Present);
-    let told = |level| {
+    let is_shown = |level| {
         let is_problem = matches!(level, NoticeLevel::Error | NoticeLevel::Question);
         presentation.as_ref().is_none_or(|presentation| is_problem && !presentation.is_kiosk())
     };
-    toasts_ui(root.ctx(), &notices, root.max_rect(), told)
+    toasts_ui(root.ctx(), &notices, root.max_rect(), is_shown)
 }
 
 /// Seconds for which a message that appears under the pointer ignores clicks.
@@ -35,14 +35,14 @@ struct ToastPlace {
     accepts_from: f64,
 }
 
-/// Draws messages of the `told` levels in the lower left corner of `view`, newest at the top, below dialogs and menus. While the pointer
-/// is over one of them, none moves, and one that appears under the pointer ignores its clicks at first: they were meant for what
-/// was there before. Returns the commands of clicked buttons.
+/// Draws messages in the lower left corner of `view`, newest at the top, below dialogs and menus; only those whose level satisfies
+/// `is_shown`. While the pointer is over one of them, none moves, and one that appears under the pointer ignores its clicks at
+/// first: they were meant for what was there before. Returns the commands of clicked buttons.
 pub fn toasts_ui(
     context: &egui::Context,
     notices: &Notices,
     view: egui::Rect,
-    told: impl Fn(NoticeLevel) -> bool,
+    is_shown: impl Fn(NoticeLevel) -> bool,
 ) -> Vec<AppCommand> {
     let mut commands = Vec::new();
     let key = egui::Id::new("toast positions");
@@ -52,7 +52,7 @@ pub fn toasts_ui(
     let holds = before.iter().any(|place| is_pointed_at(place.rect));
     let mut places = Vec::new();
     let mut bottom = view.bottom() - 14.0;
-    for notice in notices.shown().filter(|notice| told(notice.level)) {
+    for notice in notices.shown().filter(|notice| is_shown(notice.level)) {
         let known = before.iter().find(|place| place.id == notice.id);
         bottom = known.filter(|_| holds).map_or(bottom, |known| known.rect.bottom().min(bottom));
         let accepts = known.is_some_and(|known| now >= known.accepts_from);

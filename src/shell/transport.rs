@@ -10,7 +10,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use crate::world::{
-    AppCommand, CameraCommand, CompareCommand, Comparison, FollowsKeyframes, KeyframeCommand, Preferences, Recording,
+    AppCommand, CameraCommand, CompareCommand, Comparison, KeyframeCommand, KeyframeFollowing, Preferences, Recording,
     SPEEDS, ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, ToggleRecording, Transport,
     amount::{display_unit, volume},
 };
@@ -24,7 +24,7 @@ pub struct TransportBarParams<'w> {
     transport: Res<'w, Transport>,
     comparison: Res<'w, State<Comparison>>,
     simulations: Res<'w, Simulations>,
-    follows_keys: Res<'w, FollowsKeyframes>,
+    follows_keys: Res<'w, KeyframeFollowing>,
     recording: Res<'w, Recording>,
 }
 

@@ -55,7 +55,7 @@ fn column_ui(ui: &mut Ui, world: &mut World, panels: Panels, place: &(Workspace,
                 .id_salt((panel.key, unfolded, lesson))
                 .default_open(unfolded)
                 // The key of a parameter panel is that of its group.
-                .open((unfolds || navigate::is_sought_in(ui, panel.key)).then_some(true))
+                .open((unfolds || navigate::has_navigation_target(ui, panel.key)).then_some(true))
                 .show(ui, content_ui);
             if unfolds {
                 shown.header_response.scroll_to_me(Some(egui::Align::TOP));

@@ -43,8 +43,8 @@ pub fn round_length(units: UnitSystem, longest: f64) -> (f64, String) {
 /// Returns the display unit of a metric unit, and the factor from metric values to displayed ones. A unit without a counterpart is
 /// returned as it is.
 pub fn display_unit(units: UnitSystem, unit: &str) -> (&str, f64) {
-    let told = FEET.iter().find(|(metric, ..)| units == UnitSystem::Feet && *metric == unit);
-    told.map_or((unit, 1.0), |&(_, told, size)| (told, 1.0 / size))
+    let imperial = FEET.iter().find(|(metric, ..)| units == UnitSystem::Feet && *metric == unit);
+    imperial.map_or((unit, 1.0), |&(_, name, size)| (name, 1.0 / size))
 }
 
 /// Formats a length in metres with this number of decimals.

@@ -31,7 +31,7 @@ pub enum KeyframeCommand {
 
 /// `true` while the camera follows the keyframes of the project.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FollowsKeyframes(pub bool);
+pub struct KeyframeFollowing(pub bool);
 
 impl AppCommandEvent for SaveBookmark {
     fn requires_project(&self) -> bool {
@@ -54,14 +54,18 @@ impl AppCommandEvent for KeyframeCommand {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<FollowsKeyframes>()
+    app.init_resource::<KeyframeFollowing>()
         .add_observer(keep_view)
         .add_observer(change_keyframes)
         .add_observer(stop_following);
 }
 
-fn keep_view(kept: On<SaveBookmark>, mut work: ProjectParams, (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>)) {
-    let number = kept.0;
+fn keep_view(
+    command: On<SaveBookmark>,
+    mut work: ProjectParams,
+    (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>),
+) {
+    let number = command.0;
     if *mode != CameraMode::Orbit {
         let text = "Bookmarks cannot be saved while walking or flying. Press Esc to stop, then try again.";
         work.notices.notify(NoticeLevel::Info, text);
@@ -84,7 +88,7 @@ fn change_keyframes(
     command: On<KeyframeCommand>,
     mut work: ProjectParams,
     (eye, mode, presentation): (Res<CameraPose>, Res<State<CameraMode>>, Option<Res<Presentation>>),
-    mut follows_keys: ResMut<FollowsKeyframes>,
+    mut follows_keys: ResMut<KeyframeFollowing>,
 ) {
     const ROUND: &str = "Keyframes are not available while walking or flying. Press Esc to stop, then try again.";
     let (tick, orbits) = (work.simulations.ticks(), *mode == CameraMode::Orbit);
@@ -146,12 +150,12 @@ fn change_keyframes(
 }
 
 /// Stops following the keyframes, which belong to the previous project.
-fn stop_following(_: On<ProjectReplaced>, mut follows_keys: ResMut<FollowsKeyframes>) {
+fn stop_following(_: On<ProjectReplaced>, mut follows_keys: ResMut<KeyframeFollowing>) {
     follows_keys.0 = false;
 }
 
 /// Stops following when the last keyframe is deleted.
-pub(super) fn stop_without_keyframes(simulations: Res<Simulations>, mut follows_keys: ResMut<FollowsKeyframes>) {
+pub(super) fn stop_without_keyframes(simulations: Res<Simulations>, mut follows_keys: ResMut<KeyframeFollowing>) {
     if follows_keys.0 && simulations.views.keys.list().is_empty() {
         follows_keys.0 = false;
     }

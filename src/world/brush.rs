@@ -222,12 +222,12 @@ mod tests {
         brushes.resize(200);
         brushes.active = Some(Tool::Sand);
         brushes.change("falloff", &Value::Choice("linear".to_owned()));
-        let kept = brushes.changed();
+        let saved = brushes.changed();
         let mut again = Brushes::default();
-        again.apply_changed(&kept);
+        again.apply_changed(&saved);
         assert_eq!(again.of(Tool::Raise), brushes.of(Tool::Raise));
         assert_eq!((again.of(Tool::Raise).radius, again.of(Tool::Raise).strength), (50.0, 0.25));
-        assert_eq!(again.changed(), kept);
+        assert_eq!(again.changed(), saved);
         assert_eq!(again.of(Tool::Lower), &Brush::of(Tool::Lower));
     }
 }

@@ -141,8 +141,8 @@ pub(super) fn follow(
     let of = |asked: &RiverRequest| (asked.of.start, asked.params.clone());
     let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
     let lands = [
-        lands(&simulations, Simulation::river_land),
-        if new { lands(&simulations, Simulation::river_land_at_start) } else { Vec::new() },
+        lands(&simulations, Simulation::river_terrain),
+        if new { lands(&simulations, Simulation::river_terrain_at_start) } else { Vec::new() },
     ];
     if new {
         quiet.starts_of = Some(question);

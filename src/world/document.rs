@@ -49,10 +49,10 @@ pub struct Document {
     /// Change count at the last save or opening; `None` if the project was recovered after a crash.
     saved: Option<u64>,
     /// Change count and tick at the last autosave, save or opening.
-    kept: (u64, u64),
-    kept_at: Instant,
+    autosaved: (u64, u64),
+    autosaved_at: Instant,
     /// `true` if an autosave is due before the interval ends.
-    keeps_now: bool,
+    autosave_requested: bool,
     /// Autosaves; the last one is that of the project, the others belong to projects it has replaced.
     slots: Vec<RecoverySlot>,
     /// Autosaves left by crashes and not offered yet, the newest last.
@@ -69,9 +69,9 @@ impl Default for Document {
         Self {
             asks_to_save: false,
             saved: Some(0),
-            kept: (0, 0),
-            kept_at: Instant::now(),
-            keeps_now: false,
+            autosaved: (0, 0),
+            autosaved_at: Instant::now(),
+            autosave_requested: false,
             slots: Vec::new(),
             abandoned: Vec::new(),
             exit: PendingExit::None,
@@ -88,7 +88,7 @@ impl Document {
     /// # Errors
     /// The folder is not writable.
     pub fn start_autosave(&mut self, folder: &Path, opened: Option<&Path>, tick: u64) -> Result<(), Error> {
-        self.kept = (0, tick);
+        self.autosaved = (0, tick);
         self.slots.push(RecoverySlot::new(folder)?);
         if let Some(path) = opened {
             self.adopt_autosave(path);
@@ -120,24 +120,24 @@ impl Document {
     }
 
     /// Marks the state after these numbers of changes and ticks as saved.
-    pub(super) fn is_saved(&mut self, now: (u64, u64)) {
+    pub(super) fn mark_saved(&mut self, now: (u64, u64)) {
         self.saved = Some(now.0);
-        self.is_kept(now);
+        self.mark_autosaved(now);
     }
 
     /// Marks the current state as saved, since it equals its file.
-    pub(super) fn is_opened(&mut self, work: &ProjectParams) {
-        self.is_saved((work.history.changes(), work.simulations.ticks()));
+    pub(super) fn mark_opened(&mut self, work: &ProjectParams) {
+        self.mark_saved((work.history.changes(), work.simulations.ticks()));
     }
 
     /// Marks the state after these numbers of changes and ticks as autosaved.
-    pub(super) fn is_kept(&mut self, now: (u64, u64)) {
-        self.kept = now;
+    pub(super) fn mark_autosaved(&mut self, now: (u64, u64)) {
+        self.autosaved = now;
     }
 
     /// Requests an autosave at the end of this frame.
     pub(super) fn autosave_now(&mut self) {
-        self.keeps_now = true;
+        self.autosave_requested = true;
     }
 
     /// Makes the program exit once the project is saved.
@@ -279,7 +279,7 @@ pub(super) fn autosave(
 ) {
     let document = document.bypass_change_detection();
     let now = (history.changes(), simulations.ticks());
-    let fresh = document.kept != now;
+    let fresh = document.autosaved != now;
     if let Some(exit) = leaving.read().last() {
         let slots = std::mem::take(&mut document.slots);
         if exit.is_success() && !jobs.failed {
@@ -300,15 +300,15 @@ pub(super) fn autosave(
     }
     let Some(slot) = document.slots.last().filter(|_| !jobs.is_project_locked()) else { return };
     let minutes = preferences.settings.autosave;
-    let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
-    if !(std::mem::take(&mut document.keeps_now) || due) {
+    let due = minutes > 0.0 && document.autosaved_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
+    if !(std::mem::take(&mut document.autosave_requested) || due) {
         return;
     }
-    document.kept_at = Instant::now();
+    document.autosaved_at = Instant::now();
     if fresh {
         let (path, mut project) = (slot.path().to_owned(), autosaved_project(&simulations, *pose));
         let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
-        let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.is_kept(now);
-        jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, kept);
+        let mark = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.mark_autosaved(now);
+        jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, mark);
     }
 }

@@ -22,7 +22,7 @@ struct FastForwardState {
     work: u64,
     began: Instant,
     /// Identifier of the notification, and its progress.
-    told: Option<(u64, JobProgress)>,
+    notice: Option<(u64, JobProgress)>,
 }
 
 impl FastForward {
@@ -30,18 +30,18 @@ impl FastForward {
     pub fn begin(&mut self, simulations: &Simulations, notices: &mut Notices) {
         self.end(notices);
         let to = simulations.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
-        self.0 = Some(FastForwardState { to, work: simulations.project_id(), began: Instant::now(), told: None });
+        self.0 = Some(FastForwardState { to, work: simulations.project_id(), began: Instant::now(), notice: None });
     }
 
     fn end(&mut self, notices: &mut Notices) {
-        let told = self.0.take().and_then(|way| way.told);
-        told.into_iter().for_each(|(notice, _)| notices.dismiss(notice));
+        let notice = self.0.take().and_then(|state| state.notice);
+        notice.into_iter().for_each(|(notice, _)| notices.dismiss(notice));
     }
 
     /// Returns `true` if the next tick is due immediately.
     pub(super) fn runs(&self, simulations: &Simulations, transport: &Transport) -> bool {
-        self.0.as_ref().is_some_and(|way| {
-            transport.playing && way.work == simulations.project_id() && simulations.ticks() < way.to
+        self.0.as_ref().is_some_and(|state| {
+            transport.playing && state.work == simulations.project_id() && simulations.ticks() < state.to
         })
     }
 }
@@ -57,23 +57,23 @@ pub(super) fn follow(
         return;
     }
     let runs = ahead.runs(&simulations, &transport);
-    let Some(way) = &mut ahead.0 else { return };
+    let Some(state) = &mut ahead.0 else { return };
     if !runs {
         // New terrain is paused until the user plays it.
-        if simulations.ticks() == 0 && way.work == simulations.project_id() && way.to > 0 {
-            way.began = Instant::now();
+        if simulations.ticks() == 0 && state.work == simulations.project_id() && state.to > 0 {
+            state.began = Instant::now();
         } else {
             ahead.end(&mut notices);
         }
         return;
     }
-    if way.told.is_none() && way.began.elapsed() > SHORT {
+    if state.notice.is_none() && state.began.elapsed() > SHORT {
         let progress = JobProgress::default();
-        let notice = notices.notify_progress(format!("Fast-forwarding to tick {}…", way.to), progress.clone());
+        let notice = notices.notify_progress(format!("Fast-forwarding to tick {}…", state.to), progress.clone());
         notices.add_button(notice, "Stop", SimulationCommand::TogglePlay);
-        way.told = Some((notice, progress));
+        state.notice = Some((notice, progress));
     }
-    if let Some((_, progress)) = &way.told {
-        progress.done(simulations.ticks() as usize, way.to as usize);
+    if let Some((_, progress)) = &state.notice {
+        progress.done(simulations.ticks() as usize, state.to as usize);
     }
 }

@@ -305,7 +305,7 @@ fn take_saved(In(saved): In<SaveResult>, mut work: ProjectParams, mut document: 
     // Another project may have been opened meanwhile.
     if work.simulations.project_id() == of {
         work.simulations.file = Some(file);
-        document.is_saved(now);
+        document.mark_saved(now);
     }
     if document.exits_when_saved() {
         document.exit_when_written(now.0);

@@ -334,11 +334,7 @@ pub(super) fn name(path: &Path) -> String {
 }
 
 /// Completes files being written before the program exits. Errors go to standard error and the log, as the window is gone.
-pub(super) fn wait_before_exit(
-    mut leaving: MessageReader<AppExit>,
-    mut jobs: ResMut<Jobs>,
-    mut notices: ResMut<Notices>,
-) {
+pub(super) fn finish_saving(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     if leaving.read().next().is_some() {
         jobs.cancel_changes();
         let mut failed = false;

@@ -43,7 +43,7 @@ use bevy::{ecs::message::MessageUpdateSystems, prelude::*};
 
 use self::command::execute_commands;
 pub use self::{
-    bookmarks::{FollowsKeyframes, KeyframeCommand, SaveBookmark},
+    bookmarks::{KeyframeCommand, KeyframeFollowing, SaveBookmark},
     brush::{BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, LoadStamp, ModifierKeys},
     camera::{CameraCommand, CameraMode, CameraStep, NavigationInput, ScreenshotCommand},
     channels::RiverOverlay,
@@ -328,7 +328,7 @@ pub fn plugin(app: &mut App) {
         )
         .add_systems(
             Last,
-            (document::offer, preferences::remember, jobs::wait_before_exit, document::autosave)
+            (document::offer, preferences::remember, jobs::finish_saving, document::autosave)
                 .chain()
                 .in_set(AutosaveSystems),
         );

@@ -70,7 +70,7 @@ pub(super) fn create_terrain(work: &mut ProjectParams, document: &mut Document, 
 
 fn read(path: PathBuf, options: &Options) -> Result<OpeningResult, Error> {
     if project::is_project(&path) {
-        let project = project::open_whole(&path)?;
+        let project = project::open_with_timeline(&path)?;
         return Ok(OpeningResult::Project(path, Box::new(project)));
     }
     if lesson::is_lesson(&path) {
@@ -95,7 +95,7 @@ fn take_opened(
         OpeningResult::Sessions(label, sessions) => {
             let new = label == Label::NewTerrain;
             work.replace_and_notify(label, Simulations::new(sessions), &StoredTimeline::default());
-            document.is_opened(&work);
+            document.mark_opened(&work);
             commands.trigger(ProjectReplaced { opened: true, presented: false });
             commands.trigger(CameraCommand::FrameAgain);
             work.transport.playing = true;
@@ -106,7 +106,7 @@ fn take_opened(
         OpeningResult::Lesson(lesson, session) => {
             let label = Label::Opened(lesson.head.title.clone());
             work.replace_and_notify(label, Simulations::new(vec![*session]), &StoredTimeline::default());
-            document.is_opened(&work);
+            document.mark_opened(&work);
             commands.trigger(ProjectReplaced { opened: true, presented: false });
             // Starts paused, as the student goes through the steps at their own pace.
             commands.trigger(CameraCommand::FrameAll);
@@ -129,7 +129,7 @@ fn take_opened(
             simulations.file = if opened { Some(path) } else { file }.map(ProjectFile::of);
             work.replace_and_notify(label, simulations, &timeline);
             if opened {
-                document.is_opened(&work);
+                document.mark_opened(&work);
             }
             commands.trigger(ProjectReplaced { opened, presented: false });
         }

@@ -54,7 +54,7 @@ impl AppCommandEvent for PresentCommand {
 
 /// State of the current scene of a presentation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum SceneState {
+enum PresentedSceneState {
     /// It is being opened.
     Opening,
     /// It cannot be opened.
@@ -76,7 +76,7 @@ pub struct Presentation {
     kiosk: bool,
     /// Index of the current scene.
     at: usize,
-    scene: SceneState,
+    scene: PresentedSceneState,
     /// Time since the scene was requested, and then since it was opened, without fast-forwarding.
     age: Duration,
     /// Time since the presentation started.
@@ -91,7 +91,7 @@ impl Presentation {
     /// Creates a presentation whose first scene is being opened.
     fn new(list: Arc<Playlist>, kiosk: bool) -> Self {
         let [age, whole, rest] = [Duration::ZERO; 3];
-        Self { list, kiosk, at: 0, scene: SceneState::Opening, age, whole, idle: None, rest }
+        Self { list, kiosk, at: 0, scene: PresentedSceneState::Opening, age, whole, idle: None, rest }
     }
 
     /// Creates a presentation whose first scene is open.
@@ -109,20 +109,20 @@ impl Presentation {
             true => (self.at as isize + steps).rem_euclid(count as isize) as usize,
             false => self.at.checked_add_signed(steps).filter(|at| *at < count)?,
         };
-        (self.at, self.scene, self.age) = (at, SceneState::Opening, Duration::ZERO);
+        (self.at, self.scene, self.age) = (at, PresentedSceneState::Opening, Duration::ZERO);
         Some(at)
     }
 
     /// Marks the requested scene as open.
     fn mark_opened(&mut self, simulations: &Simulations) {
-        self.scene = SceneState::Open { project: simulations.project_id(), paused: false };
+        self.scene = PresentedSceneState::Open { project: simulations.project_id(), paused: false };
         self.age = Duration::ZERO;
     }
 
     /// Marks the requested scene as failed.
     fn mark_failed(&mut self) {
-        if self.scene == SceneState::Opening {
-            self.scene = SceneState::Failed;
+        if self.scene == PresentedSceneState::Opening {
+            self.scene = PresentedSceneState::Failed;
         }
         self.age = Duration::ZERO;
     }
@@ -134,7 +134,8 @@ impl Presentation {
 
     /// Returns the current scene, unless another project has replaced it.
     pub fn item(&self, simulations: &Simulations) -> Option<&Item> {
-        let is_open = matches!(self.scene, SceneState::Open { project, .. } if project == simulations.project_id());
+        let is_open =
+            matches!(self.scene, PresentedSceneState::Open { project, .. } if project == simulations.project_id());
         self.list.scenes.get(self.at).filter(|_| is_open)
     }
 
@@ -181,7 +182,7 @@ impl Presentation {
         }
         if self.item(simulations).is_none() {
             // A scene that cannot be opened does not stop a kiosk.
-            let skips = self.kiosk && self.scene == SceneState::Failed && self.age >= RETRY_DELAY;
+            let skips = self.kiosk && self.scene == PresentedSceneState::Failed && self.age >= RETRY_DELAY;
             return skips.then_some(PresentCommand::Go(1));
         }
         if self.kiosk && self.idle.is_some_and(|idle| idle >= KIOSK_IDLE) {
@@ -270,7 +271,7 @@ fn show_scene(
     let usual = keys.list().is_empty();
     simulations.views.keys = keys;
     work.replace(Label::Opened(title), simulations, &StoredTimeline::default());
-    document.is_opened(&work);
+    document.mark_opened(&work);
     commands.trigger(ProjectReplaced { opened: true, presented: true });
     presentation.mark_opened(&work.simulations);
     if usual && presentation.item(&work.simulations).is_none_or(|item| item.camera.is_empty()) {
@@ -305,7 +306,7 @@ fn follow(
     let last = presentation.item(&simulations).map_or(0, |item| item.ticks.1);
     // Pause only once, so that the user can continue.
     let is_over = last > 0 && simulations.ticks() >= last;
-    if let SceneState::Open { paused, .. } = &mut presentation.scene {
+    if let PresentedSceneState::Open { paused, .. } = &mut presentation.scene {
         if is_over && transport.playing && !*paused {
             transport.pause();
         }

@@ -92,8 +92,8 @@ impl ProjectParams<'_> {
     /// Returns `true` if there is memory for this number of bytes in addition to a copy of the current layers for undo. Otherwise
     /// notifies the user.
     pub fn has_room(&mut self, bytes: u64) -> bool {
-        let kept = self.bytes_of_copy();
-        let asked = Budget::present().request(Path::new(&self.simulations.selected().title), kept + bytes);
+        let copy_bytes = self.bytes_of_copy();
+        let asked = Budget::present().request(Path::new(&self.simulations.selected().title), copy_bytes + bytes);
         asked.map_err(|error| self.notices.notify(NoticeLevel::Error, format!("{error}."))).is_ok()
     }
 

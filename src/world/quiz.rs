@@ -203,7 +203,7 @@ impl Quiz {
     }
 
     /// Returns `true` while the parameters of the second simulation must stay hidden.
-    pub(super) fn keeps_secret(&self, simulations: &Simulations) -> bool {
+    pub(super) fn hides_parameters(&self, simulations: &Simulations) -> bool {
         self.now.as_ref().is_some_and(|question| question.is_of(simulations.project_id()) && question.guess.is_none())
     }
 }

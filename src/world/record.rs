@@ -118,16 +118,18 @@ impl TimeSeries {
         };
         let now = Dunes::of(&simulation.terrain, wind);
         let cell = f64::from(simulation.terrain.cell_size);
-        let way = self.dunes_before.as_ref().filter(|(before, _)| *before < tick).map(|(before, dunes)| {
+        let displacement = self.dunes_before.as_ref().filter(|(before, _)| *before < tick).map(|(before, dunes)| {
             // Beyond half a wavelength, the next dune may match instead.
-            let way = now
+            let displacement = now
                 .migration_since(dunes)
-                .filter(|way| now.wavelength.is_none_or(|wavelength| *way < 0.5 * wavelength));
-            (way, way.map(|way| way / (tick - before) as f64), tick - before)
+                .filter(|displacement| now.wavelength.is_none_or(|wavelength| *displacement < 0.5 * wavelength));
+            (displacement, displacement.map(|displacement| displacement / (tick - before) as f64), tick - before)
         });
         // A displacement below 1.5 cells is too inaccurate; one that is too large resets the reference.
-        let celerity = match way {
-            Some((Some(way), celerity, ticks)) if way >= MIN_DISPLACEMENT * cell || ticks >= MAX_TICKS_BETWEEN => {
+        let celerity = match displacement {
+            Some((Some(displacement), celerity, ticks))
+                if displacement >= MIN_DISPLACEMENT * cell || ticks >= MAX_TICKS_BETWEEN =>
+            {
                 self.dunes_before = Some((tick, now.clone()));
                 celerity
             }

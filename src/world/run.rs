@@ -127,7 +127,7 @@ fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz:
         SimulationCommand::Grow => grow(&mut work),
         SimulationCommand::SideBySide(tiles) => work.side_by_side(tiles.clone()),
         SimulationCommand::Select(index) => {
-            if *index > 0 && quiz.keeps_secret(&work.simulations) {
+            if *index > 0 && quiz.hides_parameters(&work.simulations) {
                 work.notices
                     .notify(NoticeLevel::Info, "The values of simulation B are hidden until you have answered.");
             } else {

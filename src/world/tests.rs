@@ -1,4 +1,4 @@
-use self::recovery::{keeping, kept};
+use self::recovery::{autosaves, keeping};
 use super::*;
 use crate::features;
 use std::sync::{
@@ -222,10 +222,10 @@ fn failed_simulation_pauses_at_last_keyframe() {
     let simulation = &world.resource::<Simulations>().selected().simulation;
     assert!(simulation.fault().is_none() && simulation.ticks() <= 3);
     assert!(simulation.terrain.bedrock.iter().all(|height| height.is_finite()));
-    let told: Vec<&Notice> =
+    let messages: Vec<&Notice> =
         world.resource::<Notices>().shown().filter(|notice| notice.level == NoticeLevel::Error).collect();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].text.contains("failed in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
+    assert_eq!(messages.len(), 1);
+    assert!(messages[0].text.contains("failed in tick 4: the bedrock of the cell in column"), "{}", messages[0].text);
     send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
     assert!(app.world().resource::<Simulations>().selected().simulation.fault().is_none());
@@ -242,18 +242,18 @@ fn panicking_process_pauses_and_autosaves_last_keyframe() {
         assert!(session.simulation.slots.iter().any(|slot| slot.key() == "droplets" && slot.enabled));
         session.simulation.terrain.softness = Grid::filled(1, 1, 0.5);
     }
-    assert!(kept(folder.path()).is_empty(), "no autosave was due");
+    assert!(autosaves(folder.path()).is_empty(), "no autosave was due");
     send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     let simulation = &app.world().resource::<Simulations>().selected().simulation;
     assert!(simulation.fault().is_none() && simulation.terrain.sand.iter().any(|sand| *sand > 0.0));
     let notices = app.world().resource::<Notices>();
-    let told: Vec<&str> =
+    let messages: Vec<&str> =
         notices.shown().filter(|notice| notice.level == NoticeLevel::Error).map(|notice| &*notice.text).collect();
-    let [text] = told[..] else { panic!("{told:?}") };
+    let [text] = messages[..] else { panic!("{messages:?}") };
     assert!(text.starts_with("Droplets failed in tick 4: internal error (range start index"), "{text}");
-    let [path] = &kept(folder.path())[..] else { panic!("no autosave") };
+    let [path] = &autosaves(folder.path())[..] else { panic!("no autosave") };
     let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == simulation.terrain);
 }
@@ -358,11 +358,14 @@ fn invalid_files_are_reported_and_change_nothing() {
         app.update();
         until_done(&mut app);
         let mut notices = app.world_mut().resource_mut::<Notices>();
-        let told: Vec<(u64, NoticeLevel, String)> =
+        let messages: Vec<(u64, NoticeLevel, String)> =
             notices.shown().map(|notice| (notice.id, notice.level, notice.text.clone())).collect();
-        assert_eq!(told.len(), 1, "{command:?}: {told:?}");
-        assert!(told[0].1 == NoticeLevel::Error && told[0].2.contains("; ") && told[0].2.ends_with('.'), "{told:?}");
-        notices.dismiss(told[0].0);
+        assert_eq!(messages.len(), 1, "{command:?}: {messages:?}");
+        assert!(
+            messages[0].1 == NoticeLevel::Error && messages[0].2.contains("; ") && messages[0].2.ends_with('.'),
+            "{messages:?}"
+        );
+        notices.dismiss(messages[0].0);
         assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "{command:?}");
     }
 }
@@ -497,13 +500,13 @@ fn bookmarks_are_saved_with_their_project() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
-    let kept = |app: &App| app.world().resource::<Simulations>().views.clone();
+    let views = |app: &App| app.world().resource::<Simulations>().views.clone();
     // The camera pose is not known yet.
     send(&mut app, SaveBookmark(3));
     app.update();
     send(&mut app, KeyframeCommand::Set);
     app.update();
-    assert!(kept(&app) == SavedViews::default() && !is_unsaved(&app));
+    assert!(views(&app) == SavedViews::default() && !is_unsaved(&app));
     let camera = project::Camera { focus: [1.0, 2.0, 3.0], yaw: 0.5, pitch: 0.6, distance: 70.0 };
     let pose = CameraKeyframe::still(30.0, 40.0, 2.0).pose();
     app.insert_resource(CameraPose { camera: Some(camera), pose: Some(pose) });
@@ -513,7 +516,7 @@ fn bookmarks_are_saved_with_their_project() {
     app.update();
     let mut wanted = SavedViews::default();
     wanted.bookmarks[2] = Some(camera);
-    assert!(kept(&app) == wanted && is_unsaved(&app), "a bookmark is an unsaved change");
+    assert!(views(&app) == wanted && is_unsaved(&app), "a bookmark is an unsaved change");
     send(&mut app, KeyframeCommand::Set);
     app.update();
     let tick = app.world().resource::<Simulations>().ticks();
@@ -525,8 +528,8 @@ fn bookmarks_are_saved_with_their_project() {
         send(&mut app, command);
     }
     app.update();
-    assert_eq!(kept(&app).keys.list().len(), 2);
-    let follows = |app: &App| app.world().resource::<FollowsKeyframes>().0;
+    assert_eq!(views(&app).keys.list().len(), 2);
+    let follows = |app: &App| app.world().resource::<KeyframeFollowing>().0;
     for wanted in [true, false, true] {
         send(&mut app, KeyframeCommand::Follow);
         app.update();
@@ -535,14 +538,14 @@ fn bookmarks_are_saved_with_their_project() {
     send(&mut app, KeyframeCommand::Remove(tick));
     app.update();
     wanted.keys.set(CameraKeyframe::new(tick as f64 + 5.0, pose, Ease::Even));
-    assert_eq!(kept(&app), wanted);
+    assert_eq!(views(&app), wanted);
     // All of it can be undone, also after ticks have run.
     send(&mut app, SimulationCommand::Step(3));
     app.update();
     app.update();
     let left = wanted.keys.list().to_vec();
     let ticks =
-        |app: &App| kept(app).keys.list().iter().map(|key| (key.tick - tick as f64, key.then)).collect::<Vec<_>>();
+        |app: &App| views(app).keys.list().iter().map(|key| (key.tick - tick as f64, key.then)).collect::<Vec<_>>();
     let (smooth, even) = (Ease::default(), Ease::Even);
     let steps = [
         vec![(5.0, even)],
@@ -562,17 +565,17 @@ fn bookmarks_are_saved_with_their_project() {
         send(&mut app, EditCommand::Redo);
         app.update();
     }
-    assert_eq!(kept(&app).keys.list(), left);
+    assert_eq!(views(&app).keys.list(), left);
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app));
     let options = Options { size: Some((32, 32)), ..Options::default() };
     send(&mut app, FileCommand::Open("round-hill".into(), options));
     wait_for_jobs(&mut app);
-    assert!(kept(&app) == SavedViews::default() && !follows(&app));
+    assert!(views(&app) == SavedViews::default() && !follows(&app));
     send(&mut app, FileCommand::Open(path.clone(), Options::default()));
     wait_for_jobs(&mut app);
-    assert_eq!(kept(&app), wanted);
+    assert_eq!(views(&app), wanted);
 }
 
 #[test]
@@ -683,8 +686,8 @@ fn replaced_project_is_autosaved_until_regular_exit() {
     let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, FileCommand::Open("cone".into(), Options::default()));
     wait_for_jobs(&mut app);
-    let [kept] = &kept(folder.path())[..] else { panic!("no autosave") };
-    let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
+    let [autosave] = &autosaves(folder.path())[..] else { panic!("no autosave") };
+    let project = project::open(autosave).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == wanted);
     app.world_mut().write_message(AppExit::Success);
     app.update();
@@ -713,8 +716,8 @@ fn undo_restores_project_file_and_crash_autosaves() {
     let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     app.world_mut().write_message(AppExit::error());
     app.update();
-    let [kept] = &kept(&folder.path().join("kept"))[..] else { panic!("no autosave") };
-    let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
+    let [autosave] = &autosaves(&folder.path().join("kept"))[..] else { panic!("no autosave") };
+    let project = project::open(autosave).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == wanted);
 }
 

@@ -13,11 +13,11 @@ fn reachable(harness: &Harness<'_>) -> Vec<(Role, String, egui::Rect)> {
         .root()
         .children_recursive()
         .filter(|node| node.accesskit_node().data().supports_action(egui::accesskit::Action::Focus));
-    let told = |node: &egui_kittest::Node<'_>| {
+    let described = |node: &egui_kittest::Node<'_>| {
         let label = node.accesskit_node().label().unwrap_or_default();
         (node.accesskit_node().role(), label, node.rect())
     };
-    nodes.map(|node| told(&node)).collect()
+    nodes.map(|node| described(&node)).collect()
 }
 
 #[test]

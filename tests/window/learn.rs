@@ -143,7 +143,7 @@ fn keep_button<'a>(harness: &'a Harness<'_>) -> egui_kittest::Node<'a> {
 }
 
 /// Returns the heights kept under a key.
-fn kept(asked: &[AppCommand], key: &str) -> Vec<f32> {
+fn saved_heights(asked: &[AppCommand], key: &str) -> Vec<f32> {
     match asked.last().and_then(AppCommand::get) {
         Some(SaveDrawing(of, heights)) if of == key => heights.clone(),
         _ => panic!("it was not kept: {asked:?}"),
@@ -167,7 +167,7 @@ fn section_profile_is_drawn_with_the_pointer() {
     harness.run_steps(2);
     keep_button(&harness).click();
     harness.run_steps(2);
-    let heights = kept(&asked.take(), &key);
+    let heights = saved_heights(&asked.take(), &key);
     let start = shelf.simulations(|simulations| {
         let terrain = &simulations.selected().simulation.terrain;
         (0..heights.len())
@@ -206,7 +206,7 @@ fn section_profile_is_drawn_with_the_keyboard() {
     press(&mut harness, "Line to here");
     keep_button(&harness).click();
     harness.run_steps(2);
-    let heights = kept(&asked.take(), &key);
+    let heights = saved_heights(&asked.take(), &key);
     let last = heights.len() - 1;
     assert!((heights[0] - start).abs() < 0.1, "{} and {start}", heights[0]);
     for (place, height) in heights.iter().enumerate() {

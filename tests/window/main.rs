@@ -53,8 +53,8 @@ use thalweg::{
     },
     world::{
         AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
-        CompareCommand, Comparison, Divider, Document, EditCommand, FileCommand, FollowsKeyframes, History, Jobs,
-        KeyframeCommand, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
+        CompareCommand, Comparison, Divider, Document, EditCommand, FileCommand, History, Jobs, KeyframeCommand,
+        KeyframeFollowing, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
         PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts, Revision,
         ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea,
         WindowCommand, Workspace,
@@ -116,7 +116,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Restarts Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
-        init!(State<Workspace> State<Comparison> Divider Notices LessonState Quiz Jobs State<CameraMode> FollowsKeyframes Draft ViewportArea);
+        init!(State<Workspace> State<Comparison> Divider Notices LessonState Quiz Jobs State<CameraMode> KeyframeFollowing Draft ViewportArea);
         Self(RefCell::new(app))
     }
 
@@ -180,8 +180,9 @@ impl Shelf {
 /// Returns the rivers of the selected session.
 fn studied(shelf: &Shelf) -> RiverStudy {
     let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
-    let study =
-        |simulations: &Simulations| Study::of(&simulations.selected().simulation.river_land(&params), Some([0.5, 0.5]));
+    let study = |simulations: &Simulations| {
+        Study::of(&simulations.selected().simulation.river_terrain(&params), Some([0.5, 0.5]))
+    };
     let found = shelf.simulations(study);
     let mut rivers = RiverStudy::default();
     (rivers.study, rivers.selected_place) = (Some(found), Some([0.5, 0.5]));
@@ -684,12 +685,12 @@ fn presenter_sees_notes_and_goes_to_any_scene() {
     let shelf = shelf.with(presentation);
     let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for size in [[1040.0, 660.0], [640.0, 420.0]] {
-        let kept = RefCell::new(presenter::PresenterState::default());
+        let state = RefCell::new(presenter::PresenterState::default());
         let picture = Cell::new(egui::Rect::NOTHING);
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
             let (commands, place) = shelf.use_world(|world| {
                 let mut desktop = SystemState::<presenter::PresenterParams<'_>>::new(world);
-                presenter_ui(ui, &desktop.get(world).expect("all is there"), &mut kept.borrow_mut(), 1.6)
+                presenter_ui(ui, &desktop.get(world).expect("all is there"), &mut state.borrow_mut(), 1.6)
             });
             asked.borrow_mut().extend(commands);
             picture.set(place);

@@ -293,7 +293,7 @@ fn camera_follows_keyframes_until_moved() {
     assert!(far(pose(&app), first) < 1e-4, "{:?} for {first:?}", pose(&app));
     send(&mut app, CameraCommand::Move(CameraStep::Orbit(15.0, 0.0)).into());
     let taken = pose(&app);
-    assert!(!app.world().resource::<FollowsKeyframes>().0 && far(taken, first) > 0.1);
+    assert!(!app.world().resource::<KeyframeFollowing>().0 && far(taken, first) > 0.1);
     send(&mut app, SimulationCommand::Step(2).into());
     frames(&mut app, 12);
     assert!(far(pose(&app), taken) < 1e-4, "a camera that a hand has moved stays");
@@ -459,10 +459,10 @@ fn depth_of_field_blurs_near_and_far() {
     app.world_mut().resource_mut::<Preferences>().settings.screenshot_blur = 10.0;
     let (_, blurred) = taken(&mut app);
     let [width, height] = size.map(|side| side as usize);
-    let kept = |rows: Range<usize>| sharpness(&blurred, width, rows.clone()) / sharpness(&sharp, width, rows);
+    let retained = |rows: Range<usize>| sharpness(&blurred, width, rows.clone()) / sharpness(&sharp, width, rows);
     // The terrain fills the image from a quarter of its height downwards.
     let [far, middle, near] = [0.25..0.35, 0.45..0.55, 0.6..0.7]
-        .map(|rows: Range<f64>| kept((rows.start * height as f64) as usize..(rows.end * height as f64) as usize));
+        .map(|rows: Range<f64>| retained((rows.start * height as f64) as usize..(rows.end * height as f64) as usize));
     assert!(
         // Near ground is smooth in so small an image.
         middle > 0.7 && far < 0.7 * middle && near < 0.97 * middle,
@@ -659,8 +659,8 @@ fn gpu_device_loss_autosaves_and_exits() {
     assert!(exit.as_ref().is_some_and(AppExit::is_error), "{exit:?}");
     // There is no other frame: the window's event loop ends immediately.
     let left = app.world().resource::<Document>().handover_path.clone().expect("the project is kept");
-    let kept = project::open_whole(&left).unwrap_or_else(|error| panic!("{error}"));
-    assert!(kept.sessions[0].simulation.terrain.ground() == ground);
+    let opened = project::open_with_timeline(&left).unwrap_or_else(|error| panic!("{error}"));
+    assert!(opened.sessions[0].simulation.terrain.ground() == ground);
 }
 
 /// Resident memory is per process, so the test runs itself again in a process of its own.
@@ -677,9 +677,9 @@ fn frames_and_scenes_do_not_leak_memory() {
         // With an arena per thread, glibc would leave gaps in each, which look like leaks.
         let again = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").env("MALLOC_ARENA_MAX", "1");
         let again = again.output().expect("it starts");
-        let [said, wrong] = [again.stdout, again.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        let [output, wrong] = [again.stdout, again.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
         eprintln!("{wrong}");
-        assert!(again.status.success() && said.contains("1 passed"), "alone it fails: {said}");
+        assert!(again.status.success() && output.contains("1 passed"), "alone it fails: {output}");
         return;
     }
     let Some(mut app) = running("mountain-lake", 64, (96, 64)) else { return };

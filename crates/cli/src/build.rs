@@ -18,7 +18,7 @@ use thalweg_scene::{
     io::{
         Budget, JobProgress,
         export::{
-            self, Dimensions, Export, ExportSet, ExportSubject, SETS, Size, Square, TileGrid, TileNames,
+            self, Dimensions, Export, ExportSet, ExportSubject, SETS, Size, SquareConversion, TileGrid, TileNames,
             WeightChannels, WeightMask,
         },
         output::{self, OutputSet, hash_of},
@@ -51,7 +51,7 @@ pub(super) struct BuildArgs {
     resolution: Option<Size>,
     /// Conversion of a non-square map for unity or unreal: pad extends the map at its edges, crop keeps its centre
     #[arg(long, value_name = "HOW", value_parser = parse_square)]
-    square: Option<Square>,
+    square: Option<SquareConversion>,
     /// Divide maps into columns and rows of tiles, e.g. 4x4
     #[arg(long, value_name = "N|WxH", value_parser = parse_tiles)]
     tiles: Option<(usize, usize)>,
@@ -97,10 +97,10 @@ fn parse_resolution(text: &str) -> Result<Size, String> {
     }
 }
 
-fn parse_square(text: &str) -> Result<Square, String> {
+fn parse_square(text: &str) -> Result<SquareConversion, String> {
     match text {
-        "pad" => Ok(Square::Pad),
-        "crop" => Ok(Square::Crop),
+        "pad" => Ok(SquareConversion::Pad),
+        "crop" => Ok(SquareConversion::Crop),
         _ => Err("use pad or crop".to_owned()),
     }
 }

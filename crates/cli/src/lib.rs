@@ -240,7 +240,7 @@ fn open(input: Option<PathBuf>, window: OpenWindow) -> Result<(), Failure> {
     }
     let file = input.clone().filter(|file| project::is_project(file));
     let opened = match &file {
-        Some(file) => project::open_whole(file)?,
+        Some(file) => project::open_with_timeline(file)?,
         None => {
             let sessions = scene::open(input.as_deref().unwrap_or(Path::new(DEFAULT)), &Options::default())?;
             Project::of(sessions)

@@ -27,7 +27,7 @@ impl MeasureArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let (options, path) = (self.reading.options(&self.map)?, &*self.map);
         let sessions = if project::is_project(path) {
-            project::open_whole(path)?.sessions
+            project::open_with_timeline(path)?.sessions
         } else {
             scene::open(&self.map, &options)?
         };

@@ -105,21 +105,21 @@ struct Log {
     last: Option<Instant>,
     /// Completed ticks, and process time in seconds at that moment.
     ticked: (u64, f64),
-    now: SceneStats,
+    now: SoakStatistics,
     /// Records of completed scenes, and of each minute.
     completed: Vec<Value>,
     minutes: Vec<Value>,
 }
 
 /// Statistics of the current scene: times in nanoseconds with 1 % precision, resident memory in bytes.
-struct SceneStats {
+struct SoakStatistics {
     frames: Histogram<u64>,
     ticks: Histogram<u64>,
     start: u64,
     peak: u64,
 }
 
-impl SceneStats {
+impl SoakStatistics {
     fn new(start: u64) -> Self {
         let times = || Histogram::new_with_bounds(1, HOUR, 2).expect("the bounds lie apart");
         Self { frames: times(), ticks: times(), start, peak: 0 }
@@ -129,7 +129,7 @@ impl SceneStats {
 impl Log {
     fn new(scenes: Vec<String>, whole: Duration) -> Self {
         let memory = ResidentMemory::new();
-        let now = SceneStats::new(memory.now);
+        let now = SoakStatistics::new(memory.now);
         let share = whole / scenes.len() as u32;
         let (over, minutes) = (Vec::new(), Vec::new());
         let since = Instant::now();
@@ -189,8 +189,8 @@ impl Log {
 
     /// Records a completed scene.
     fn close(&mut self, frame: &FrameContext<'_>) {
-        let SceneStats { frames, ticks, start, peak } =
-            std::mem::replace(&mut self.now, SceneStats::new(self.memory.now));
+        let SoakStatistics { frames, ticks, start, peak } =
+            std::mem::replace(&mut self.now, SoakStatistics::new(self.memory.now));
         let runs: Vec<Value> = frame.sessions.iter().map(ledger).collect();
         self.completed.push(json!({
             "scene": self.scene(), "runs": runs, "frame_ms": summarize(&frames), "tick_ms": summarize(&ticks),
@@ -305,14 +305,14 @@ mod tests {
 
     #[test]
     fn soak_percentiles_are_within_two_percent() {
-        let mut times = SceneStats::new(0).ticks;
+        let mut times = SoakStatistics::new(0).ticks;
         assert_eq!(summarize(&times)["median"], 0.0);
         for milliseconds in 1..=1000 {
             times.saturating_record_n(milliseconds * 1_000_000, 3);
         }
-        let told = summarize(&times);
+        let summary = summarize(&times);
         for (name, right) in [("count", 3000.0), ("median", 500.0), ("p95", 950.0), ("worst", 1000.0)] {
-            let found = told[name].as_f64().expect("a number");
+            let found = summary[name].as_f64().expect("a number");
             assert!((found / right - 1.0).abs() <= 0.02, "{name}: {found} for {right}");
         }
     }

@@ -259,14 +259,14 @@ fn full_disk_is_reported_and_leaves_no_files() {
             .env(AS_PROGRAM, "1")
             .output();
         let run = run.expect("the shell starts");
-        let said = stderr(&run);
-        assert!(matches!(run.status.code(), Some(1 | 2)), "{command}: {:?} {said}", run.status);
+        let message = stderr(&run);
+        assert!(matches!(run.status.code(), Some(1 | 2)), "{command}: {:?} {message}", run.status);
         // Without the encoder, no video is started.
-        let reported = said.contains("writing failed") || said.contains("ffmpeg");
-        assert!(said.lines().count() == 1 && reported && !said.contains("panicked"), "{command}: {said}");
+        let reported = message.contains("writing failed") || message.contains("ffmpeg");
+        assert!(message.lines().count() == 1 && reported && !message.contains("panicked"), "{command}: {message}");
         assert!(
-            !command.starts_with("build round-hill --size 256") || !said.contains("report.json"),
-            "{command} fits: {said}"
+            !command.starts_with("build round-hill --size 256") || !message.contains("report.json"),
+            "{command} fits: {message}"
         );
         let mut left = files(folder.path());
         // The encoder's partial video and the plan are documented.
@@ -300,10 +300,10 @@ fn closed_pipe_is_no_failure() {
                 .env(AS_PROGRAM, "1")
                 .output()
                 .expect("it starts");
-            let said = stderr(&run);
+            let message = stderr(&run);
             assert!(
-                run.status.code() == Some(1) && said.contains("cannot write to standard output"),
-                "{command}: {said}"
+                run.status.code() == Some(1) && message.contains("cannot write to standard output"),
+                "{command}: {message}"
             );
         }
     }
@@ -406,13 +406,17 @@ fn parameters_without_effect_are_reported() {
         let _ = fs::remove_dir_all(folder.path().join("out"));
         stderr(&succeeds(&["sweep", "plan.ron", "--out", "out"], folder.path()))
     };
-    let said = vary("\"wind.strength\": List([\"0.5\", \"1\"])");
+    let message = vary("\"wind.strength\": List([\"0.5\", \"1\"])");
     assert!(
-        said.contains("warning: plan.ron: wind.strength has no effect") && said.contains("add \"wind\" to `enabled`"),
-        "{said}"
+        message.contains("warning: plan.ron: wind.strength has no effect")
+            && message.contains("add \"wind\" to `enabled`"),
+        "{message}"
     );
-    let said = vary("\"droplets.friction\": List([\"0.05\", \"0.1\"])");
-    assert!(said.contains("droplets.friction has no effect; it requires droplets.") || said.is_empty(), "{said}");
+    let message = vary("\"droplets.friction\": List([\"0.05\", \"0.1\"])");
+    assert!(
+        message.contains("droplets.friction has no effect; it requires droplets.") || message.is_empty(),
+        "{message}"
+    );
     assert_eq!(vary("\"droplets.per_tick\": List([\"10\", \"20\"])"), "");
     let build = |deposition: &str| {
         let arguments =
@@ -420,9 +424,9 @@ fn parameters_without_effect_are_reported() {
         let set = ["--set", "fluvial.slope_exponent=1.5", "--set", deposition];
         stderr(&succeeds(&[&arguments[..], &set].concat(), folder.path()))
     };
-    let said = build("fluvial.deposition=0.5");
+    let message = build("fluvial.deposition=0.5");
     assert_eq!(
-        said,
+        message,
         "thalweg: warning: fluvial.slope_exponent has no effect; it requires fluvial.deposition to be 0\n"
     );
     assert_eq!(build("fluvial.deposition=0"), "");
@@ -450,14 +454,14 @@ fn lesson_check_reports_what_students_would_miss() {
     succeeds(&["learn", "fair.md", "--check"], folder.path());
     put(folder.path(), "fair.ron", "()");
     refuses(&["learn", "fair.ron"], folder.path(), &["fair.ron: not a lesson", "(.md)"]);
-    for (from, to, said) in [
+    for (from, to, expected) in [
         ("```ask", "```aks", "line 8: a code block of the language \"aks\" contains a task"),
         ("Text.", "![A dune](dune.png)", "line 4: the picture \"dune.png\" cannot be read"),
         ("## Run", "## For the teacher\n\n## Run", "\"Run\" is never shown"),
         ("ticks: 1", "ticks: 1, sped: 3", "line 9: unknown field `sped`"),
     ] {
         put(folder.path(), "wrong.md", &lesson.replace(from, to));
-        refuses(&["learn", "wrong.md", "--check"], folder.path(), &["wrong.md: ", said]);
+        refuses(&["learn", "wrong.md", "--check"], folder.path(), &["wrong.md: ", expected]);
     }
 }
 
@@ -485,12 +489,12 @@ fn video_has_title_card_and_fades() {
     let shades: Vec<u8> = (1..=20).map(|frame| corner(&folder.path().join(format!("frames/{frame:06}.png")))).collect();
     assert_eq!(shades[..9], [0, 0, 0, 0, 0, 64, 128, 191, 255]);
     assert_eq!(shades[17..], [255, 128, 0]);
-    for (wrong, said) in [("seconds: 0.5", "second: 0.5"), ("begin: 0.5", "begin: -1"), ("\"Rain\"", "\" \"")]
+    for (wrong, expected) in [("seconds: 0.5", "second: 0.5"), ("begin: 0.5", "begin: -1"), ("\"Rain\"", "\" \"")]
         .into_iter()
         .zip(["unknown field `second`", "a fade lasts -1 seconds", "the title is empty"])
     {
         put(folder.path(), "wrong.ron", &camera.replace(wrong.0, wrong.1));
-        refuses(&[&film[..], &["--camera", "wrong.ron"]].concat(), folder.path(), &["wrong.ron", said]);
+        refuses(&[&film[..], &["--camera", "wrong.ron"]].concat(), folder.path(), &["wrong.ron", expected]);
     }
 }
 
@@ -504,8 +508,8 @@ fn corner(path: &Path) -> u8 {
 fn odd_sizes_of_videos_are_refused() {
     let folder = folder();
     let film = ["film", "round-hill", "--size", "32", "--ticks", "1", "--resolution", "641x361"];
-    let said = ["a.mp4", "H.264 needs an even width and height", "use 640x360 or 642x362"];
-    refuses(&[&film[..], &["--out", "a.mp4"]].concat(), folder.path(), &said);
+    let expected = ["a.mp4", "H.264 needs an even width and height", "use 640x360 or 642x362"];
+    refuses(&[&film[..], &["--out", "a.mp4"]].concat(), folder.path(), &expected);
     succeeds(&[&film[..], &["--out", "frames"]].concat(), folder.path());
     assert_eq!(files(folder.path()).len(), 2);
 }

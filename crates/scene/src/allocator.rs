@@ -36,8 +36,8 @@ pub struct TrackingAllocator;
 fn record_allocation(piece: *mut u8, bytes: usize) -> *mut u8 {
     if piece.is_null() {
         let right = "choose a smaller map or close other programs";
-        let said = format_args!("thalweg: out of memory: an allocation of {bytes} bytes failed; {right}\n");
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), said);
+        let message = format_args!("thalweg: out of memory: an allocation of {bytes} bytes failed; {right}\n");
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), message);
         std::process::exit(2);
     }
     if bytes >= LARGE {

@@ -208,7 +208,7 @@ impl Settings {
         Self { triangle, anti_aliasing, render_scale, ..self.clone() }
     }
 
-    /// Returns the memory limit, or `None` if it is left to the machine.
+    /// Returns the memory limit, or `None` if it is derived from the machine's memory.
     pub fn budget(&self) -> Option<Budget> {
         (self.memory > 0.0).then(|| Budget::of((f64::from(self.memory) * 1e9) as u64))
     }
@@ -401,15 +401,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a/settings.ron");
         let settings = Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() };
-        let mut kept = SettingsFile { last_folder: Some("/maps".into()), ..SettingsFile::default() };
-        kept.record_changes(&settings);
-        kept.save(&path).unwrap_or_else(|error| panic!("{error}"));
+        let mut saved = SettingsFile { last_folder: Some("/maps".into()), ..SettingsFile::default() };
+        saved.record_changes(&settings);
+        saved.save(&path).unwrap_or_else(|error| panic!("{error}"));
         let again = SettingsFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((again.settings(), again.last_folder), (settings, Some("/maps".into())));
         let missing = SettingsFile::load(&folder.path().join("none.ron"));
         assert_eq!(missing, Ok(SettingsFile::default()));
         fs::write(&path, "(set: {\"settings.scale\": \"9000\", \"settings.gone\": \"1\"})").expect("it is writable");
-        assert_eq!(SettingsFile::load(&path).map(|kept| kept.settings()), Ok(Settings::default()));
+        assert_eq!(SettingsFile::load(&path).map(|saved| saved.settings()), Ok(Settings::default()));
         for damage in ["", "(set", "\u{0}"] {
             fs::write(&path, damage).expect("it is writable");
             let error = SettingsFile::load(&path).expect_err("it is damaged");

@@ -94,7 +94,7 @@ fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
 impl OpenStroke {
     fn begin(number: u64, simulations: &Simulations, brushes: &Brushes, beginning: StrokeStart) -> Self {
         let StrokeStart { place, tool, inverted, source, pressure } = beginning;
-        let way = |session: &Session| {
+        let track = |session: &Session| {
             let terrain = &session.simulation.terrain;
             let [x, y] = cell(terrain, place);
             let level = terrain.sample_ground(x, y);
@@ -110,9 +110,9 @@ impl OpenStroke {
                 clone_source: copied,
             }
         };
-        let ways = simulations.all().iter().map(way).collect();
+        let tracks = simulations.all().iter().map(track).collect();
         let brush = brushes.of(tool).clone();
-        Self { number, tool, brush, pressure, inverted, from: place, place, tracks: ways }
+        Self { number, tool, brush, pressure, inverted, from: place, place, tracks }
     }
 
     /// Continues to a place within a number of seconds, with dabs along the way. The first dab of a stroke is immediate.
@@ -129,15 +129,15 @@ impl OpenStroke {
         if self.tool == Tool::Slope {
             return;
         }
-        let (symmetry, mut kept) = (self.symmetry(), history.stroke());
+        let (symmetry, mut patches) = (self.symmetry(), history.stroke());
         let brush = self.brush.pressed(self.pressure);
-        for (index, (session, way)) in simulations.all_mut().iter_mut().zip(&mut self.tracks).enumerate() {
+        for (index, (session, track)) in simulations.all_mut().iter_mut().zip(&mut self.tracks).enumerate() {
             let simulation = &mut session.simulation;
             let at = cell(&simulation.terrain, place);
-            let dabs = if first { vec![at] } else { way.stroke.advance(at, seconds, &brush, &simulation.terrain) };
+            let dabs = if first { vec![at] } else { track.stroke.advance(at, seconds, &brush, &simulation.terrain) };
             // After further ticks, a stroke is undone by restoring a whole state, without a patch.
-            let mut unkept = UndoPatch::default();
-            let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
+            let mut discarded = UndoPatch::default();
+            let patch = patches.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut discarded);
             let size = (simulation.terrain.width(), simulation.terrain.height());
             // With uniform uplift, painting the maximum would have no effect.
             let is_lost = self.tool == Tool::Uplift && !self.inverted && brush.uplift >= 1.0;
@@ -145,12 +145,17 @@ impl OpenStroke {
                 simulation.clear_uplift(patch);
             }
             for place in dabs.into_iter().flat_map(|place| symmetry.places(place, size)) {
-                let copies = way.clone_source.as_ref().map(|(_, away, lower)| (*away, *lower));
-                let relief = way.clone_source.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);
-                let dab =
-                    Dab { place, inverted: self.inverted, level: way.level, clone_source: copies, number: way.dabs };
-                way.dabs += 1;
-                simulation.dab_in_stroke((self.tool, &brush), dab, Some(relief), (patch, &mut way.growth));
+                let copies = track.clone_source.as_ref().map(|(_, away, lower)| (*away, *lower));
+                let relief = track.clone_source.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);
+                let dab = Dab {
+                    place,
+                    inverted: self.inverted,
+                    level: track.level,
+                    clone_source: copies,
+                    number: track.dabs,
+                };
+                track.dabs += 1;
+                simulation.dab_in_stroke((self.tool, &brush), dab, Some(relief), (patch, &mut track.growth));
                 // Rain and mask are stored apart from the layers.
                 session.origin.edited |= !matches!(self.tool, Tool::Rain | Tool::Mask);
             }
@@ -167,13 +172,13 @@ impl OpenStroke {
         if self.tool != Tool::Slope || self.from == self.place {
             return;
         }
-        let mut kept = history.stroke();
+        let mut patches = history.stroke();
         for (index, session) in simulations.all_mut().iter_mut().enumerate() {
             let terrain = &session.simulation.terrain;
             let size = (terrain.width(), terrain.height());
             let [from, to] = [self.from, self.place].map(|place| self.symmetry().places(cell(terrain, place), size));
-            let mut unkept = UndoPatch::default();
-            let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
+            let mut discarded = UndoPatch::default();
+            let patch = patches.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut discarded);
             from.zip(to).for_each(|(from, to)| session.simulation.ramp(&self.brush, [from, to], patch));
             session.origin.edited = true;
         }

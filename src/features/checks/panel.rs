@@ -51,7 +51,7 @@ fn checks_ui(ui: &mut Ui, checkup: &CheckResults, commands: &mut Vec<AppCommand>
         ui.end_row();
         for (place, check) in CHECKS.iter().enumerate() {
             let found = checkup.found.get(place);
-            let (sign, said) = match found {
+            let (sign, name) = match found {
                 Some(found) if found.holds() => (RichText::new(icon::CHECK).color(style::ACCENT), "passed"),
                 Some(_) => (RichText::new(icon::X).color(style::ERROR), "failed"),
                 None => (RichText::new(""), "not run yet"),
@@ -59,7 +59,7 @@ fn checks_ui(ui: &mut Ui, checkup: &CheckResults, commands: &mut Vec<AppCommand>
             if checkup.is_running() && place == checkup.found.len() {
                 ui.spinner();
             } else {
-                access::name(&ui.label(sign), said);
+                access::name(&ui.label(sign), name);
             }
             ui.label(check.title).on_hover_text(check.about);
             let measured = found.map_or(String::new(), |found| format_number(found.measured));

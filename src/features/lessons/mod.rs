@@ -19,7 +19,7 @@ use thalweg_scene::{
         Error, JobProgress,
         lesson::{
             self,
-            report::{self, LessonReport, TerrainPicture},
+            report::{self, LessonReport, TopViewImage},
         },
     },
     model::{
@@ -328,7 +328,7 @@ impl LessonParams<'_> {
             student: self.lessons.progress.name.clone(),
             date: report::today(),
             charts: self.charts(),
-            terrain: TerrainPicture::of(self.work.simulations.selected()),
+            terrain: TopViewImage::of(self.work.simulations.selected()),
         };
         let save = move |path: &Path, _: &JobProgress| report::save(&content, path);
         self.work.jobs.save(&mut self.work.notices, path, save);

@@ -13,18 +13,18 @@ use crate::shell::{DRAWN_ONCE, style};
 use crate::world::background::BackgroundTask;
 use thalweg_scene::io::{
     Error,
-    lesson::{self, PictureLink},
+    lesson::{self, LessonImageLink},
 };
 
 /// Polling interval for a loaded picture.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Size and RGBA values of a picture.
-type PicturePixels = Result<([usize; 2], Vec<u8>), Error>;
+type LessonImagePixels = Result<([usize; 2], Vec<u8>), Error>;
 
 /// State of a picture on screen.
-enum PictureState {
-    Loading(BackgroundTask<(), PicturePixels>),
+enum LessonImageState {
+    Loading(BackgroundTask<(), LessonImagePixels>),
     Ready(TextureHandle),
     /// Cannot be shown; a message for the user.
     Failed(String),
@@ -32,49 +32,49 @@ enum PictureState {
 
 /// Pictures of a step of a lesson. Those of other steps are loaded again, so that a teacher sees changed files.
 #[derive(Default)]
-struct StepPictures {
+struct StepImages {
     /// Path of the lesson, and index of the step.
     step: (PathBuf, usize),
     /// Pictures by file.
-    pictures: BTreeMap<String, PictureState>,
+    pictures: BTreeMap<String, LessonImageState>,
 }
 
 /// Draws a picture of a step at the width of the panel, with its alternative text as the caption.
-pub(super) fn picture_ui(ui: &mut Ui, (lesson, step): (&Path, usize), link: &PictureLink) {
+pub(super) fn picture_ui(ui: &mut Ui, (lesson, step): (&Path, usize), link: &LessonImageLink) {
     let cache =
-        ui.data_mut(|data| data.get_temp_mut_or_default::<Arc<Mutex<StepPictures>>>(egui::Id::new("pictures")).clone());
+        ui.data_mut(|data| data.get_temp_mut_or_default::<Arc<Mutex<StepImages>>>(egui::Id::new("pictures")).clone());
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
     if cache.step.0 != lesson || cache.step.1 != step {
-        *cache = StepPictures { step: (lesson.to_owned(), step), ..StepPictures::default() };
+        *cache = StepImages { step: (lesson.to_owned(), step), ..StepImages::default() };
     }
     let state = cache.pictures.entry(link.file.clone()).or_insert_with(|| {
         let (lesson, file) = (lesson.to_owned(), link.file.clone());
-        PictureState::Loading(BackgroundTask::start((), move || lesson::read_picture(&lesson, &file)))
+        LessonImageState::Loading(BackgroundTask::start((), move || lesson::read_picture(&lesson, &file)))
     });
     let once = ui.data(|data| data.get_temp(egui::Id::new(DRAWN_ONCE))).unwrap_or(false);
-    if matches!(state, PictureState::Loading(work) if once || work.is_finished())
-        && let PictureState::Loading(work) = std::mem::replace(state, PictureState::Failed(String::new()))
+    if matches!(state, LessonImageState::Loading(work) if once || work.is_finished())
+        && let LessonImageState::Loading(work) = std::mem::replace(state, LessonImageState::Failed(String::new()))
     {
         *state = match work.join() {
             Some(Ok((size, pixels))) => {
                 let image = egui::ColorImage::from_rgba_unmultiplied(size, &pixels);
-                PictureState::Ready(ui.ctx().load_texture(&link.file, image, egui::TextureOptions::LINEAR))
+                LessonImageState::Ready(ui.ctx().load_texture(&link.file, image, egui::TextureOptions::LINEAR))
             }
-            Some(Err(error)) => PictureState::Failed(format!("This picture cannot be shown. {error}.")),
-            None => PictureState::Failed("This picture cannot be shown.".to_owned()),
+            Some(Err(error)) => LessonImageState::Failed(format!("This picture cannot be shown. {error}.")),
+            None => LessonImageState::Failed("This picture cannot be shown.".to_owned()),
         };
     }
     match state {
-        PictureState::Loading(_) => {
+        LessonImageState::Loading(_) => {
             ui.spinner();
             ui.ctx().request_repaint_after(POLL);
         }
-        PictureState::Ready(texture) => {
+        LessonImageState::Ready(texture) => {
             let [width, height] = texture.size().map(|side| side as f32);
             let size = ui.available_width() * egui::vec2(1.0, height / width);
             ui.add(egui::Image::new((texture.id(), size)).fit_to_exact_size(size).alt_text(&link.alt));
         }
-        PictureState::Failed(reason) => {
+        LessonImageState::Failed(reason) => {
             ui.add(egui::Label::new(RichText::new(&*reason).color(style::WARNING)).wrap());
         }
     }

@@ -202,9 +202,9 @@ impl NewTerrainDialog {
                 .drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
         });
         let land = &mut self.land;
-        let mut said = None;
-        land.resize(|terrain| said = fit(terrain, self.metres, self.cells, units(ui)));
-        if let Some(text) = said {
+        let mut message = None;
+        land.resize(|terrain| message = fit(terrain, self.metres, self.cells, units(ui)));
+        if let Some(text) = message {
             ui.label(RichText::new(text).small().color(style::WARNING));
         }
         row(ui, "Processes", "Enable processes with parameter values suited to this extent.", |ui| {
@@ -254,9 +254,9 @@ fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units
     let [columns, rows] = wanted.map(|cells| cells.clamp(fewest as u32, most as u32));
     (terrain.width, terrain.height) = (columns, rows);
     (wanted != [columns, rows] || columns.min(rows) != cells).then(|| {
-        let told = |metres: f64| length(units, metres, if metres < 1.0 { 2 } else if metres < 10.0 { 1 } else { 0 });
-        let [width, height] = [columns, rows].map(|cells| told(f64::from(cells) * f64::from(terrain.cell_size)));
-        let [smallest, largest] = [smallest, largest].map(told);
+        let formatted = |metres: f64| length(units, metres, if metres < 1.0 { 2 } else if metres < 10.0 { 1 } else { 0 });
+        let [width, height] = [columns, rows].map(|cells| formatted(f64::from(cells) * f64::from(terrain.cell_size)));
+        let [smallest, largest] = [smallest, largest].map(formatted);
         format!(
             "Each side must have {fewest} to {most} cells of {smallest} to {largest}. With these values, the terrain will be \
              {width} × {height} with {columns} × {rows} cells."
@@ -273,11 +273,11 @@ mod tests {
         let mut terrain = TerrainParams::default();
         assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250, UnitSystem::Metric), None);
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (500, 250, 20.0));
-        let said = fit(&mut terrain, [1e6, 1000.0], 1000, UnitSystem::Metric).expect("it is too long");
+        let message = fit(&mut terrain, [1e6, 1000.0], 1000, UnitSystem::Metric).expect("it is too long");
         assert_eq!((terrain.width, terrain.height), (4096, 1000));
-        assert!(said.contains("4096 m × 1000 m") && said.contains("cells of 0.01 m to 1000 m"), "{said}");
+        assert!(message.contains("4096 m × 1000 m") && message.contains("cells of 0.01 m to 1000 m"), "{message}");
         // Its cells would be too large.
-        assert!(fit(&mut terrain, [4e6, 4e6], 32, UnitSystem::Feet).is_some_and(|said| said.contains("ft")));
+        assert!(fit(&mut terrain, [4e6, 4e6], 32, UnitSystem::Feet).is_some_and(|message| message.contains("ft")));
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (4000, 4000, 1000.0));
     }
 }

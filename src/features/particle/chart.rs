@@ -9,10 +9,10 @@ use thalweg_scene::{
 
 /// Returns charts of load and capacity, cumulative erosion and deposition, speed and water over the steps, and of the ground along
 /// the track.
-pub fn charts(way: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
+pub fn charts(trajectory: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
     let [(metres, of_length), (volume, of_volume)] = ["m", "m³"].map(|unit| display_unit(units, unit));
-    let cubic = of_volume * way.cell_area();
-    let steps = || way.states.iter().enumerate();
+    let cubic = of_volume * trajectory.cell_area();
+    let steps = || trajectory.states.iter().enumerate();
     let load = steps().map(|(step, moment)| [step as f64, cubic * f64::from(moment.load)]);
     let mut loads =
         Chart::new("followed-load", "Load and capacity", ["step", volume]).with_curve(Curve::line("load", load));
@@ -23,8 +23,8 @@ pub fn charts(way: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
     }
     let (mut dug, mut laid) = (Vec::new(), Vec::new());
     let mut sums = [0.0; 2];
-    for step in 0..way.states.len() {
-        let taken = of_volume * way.entrained_volume(step);
+    for step in 0..trajectory.states.len() {
+        let taken = of_volume * trajectory.entrained_volume(step);
         sums = [sums[0] + taken.max(0.0), sums[1] + (-taken).max(0.0)];
         dug.push([step as f64, sums[0]]);
         laid.push([step as f64, sums[1]]);
@@ -32,7 +32,7 @@ pub fn charts(way: &ParticleTrajectory, units: UnitSystem) -> Vec<Chart> {
     let exchanged = Chart::new("followed-exchange", "Cumulative erosion and deposition", ["step", volume])
         .with_curve(Curve::line("eroded", dug))
         .with_curve(Curve::line("deposited", laid));
-    let ground = way.distances().into_iter().zip(&way.ground);
+    let ground = trajectory.distances().into_iter().zip(&trajectory.ground);
     let ground = ground.map(|(distance, height)| [of_length * distance, of_length * f64::from(*height)]);
     let ground = Chart::new("followed-ground", "Ground along the track", [metres, metres])
         .with_curve(Curve::line("ground", ground));

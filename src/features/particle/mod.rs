@@ -28,7 +28,7 @@ pub struct ParticleTrajectory {
     of: (u64, usize),
 }
 
-/// Followed particle.
+/// Particle being tracked.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct FollowedParticle {
     /// Track, if there is a particle.
@@ -112,12 +112,12 @@ impl ParticleTrajectory {
         let start = [0, 1].map(|axis| place[axis] * size[axis]);
         let when = (simulation.seed(), simulation.ticks() + 1);
         let on = simulation.slots.iter().filter(|slot| slot.enabled);
-        let (process, way) = on
+        let (process, trajectory) = on
             .filter_map(|slot| Some((slot.process.info().title, slot.process.follow(terrain, when, start)?)))
-            .find(|(_, way)| !way.is_empty())?;
-        let water = way[0].water.map(|_| 1.0);
+            .find(|(_, trajectory)| !trajectory.is_empty())?;
+        let water = trajectory[0].water.map(|_| 1.0);
         let states: Vec<ParticleState> =
-            [ParticleState { place: start, water, ..ParticleState::default() }].into_iter().chain(way).collect();
+            [ParticleState { place: start, water, ..ParticleState::default() }].into_iter().chain(trajectory).collect();
         let height = |moment: &ParticleState| terrain.sample_ground(moment.place[0] - 0.5, moment.place[1] - 0.5);
         let ground = states.iter().map(height).collect();
         Some(Self { process, tick: simulation.ticks(), states, ground, cell_size: terrain.cell_size, size, of })
@@ -161,16 +161,16 @@ impl ParticleTrajectory {
     pub fn distances(&self) -> Vec<f64> {
         let steps = self.states.windows(2).map(|pair| {
             let [x, y] = [0, 1].map(|axis| {
-                let (way, side) = (pair[1].place[axis] - pair[0].place[axis], self.size[axis]);
+                let (displacement, side) = (pair[1].place[axis] - pair[0].place[axis], self.size[axis]);
                 // The shorter distance, across a periodic boundary.
-                f64::from(way - side * (way / side).round())
+                f64::from(displacement - side * (displacement / side).round())
             });
             x.hypot(y) * f64::from(self.cell_size)
         });
         std::iter::once(0.0)
-            .chain(steps.scan(0.0, |way, step| {
-                *way += step;
-                Some(*way)
+            .chain(steps.scan(0.0, |distance, step| {
+                *distance += step;
+                Some(*distance)
             }))
             .collect()
     }
@@ -178,7 +178,8 @@ impl ParticleTrajectory {
 
 /// Removes a particle of another simulation.
 fn drop_outdated(simulations: Res<Simulations>, revision: Res<Revision>, mut followed: ResMut<FollowedParticle>) {
-    if followed.track.as_ref().is_some_and(|way| way.of != (revision.start, simulations.selected_index())) {
+    if followed.track.as_ref().is_some_and(|trajectory| trajectory.of != (revision.start, simulations.selected_index()))
+    {
         followed.track = None;
     }
 }

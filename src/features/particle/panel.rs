@@ -57,11 +57,11 @@ impl ParticlePlayback {
     }
 
     /// Returns the current step of a track.
-    fn step_of(&mut self, followed: &FollowedParticle, way: &ParticleTrajectory) -> usize {
+    fn step_of(&mut self, followed: &FollowedParticle, trajectory: &ParticleTrajectory) -> usize {
         if self.of != followed.releases {
             (self.of, self.step, self.plays) = (followed.releases, 0.0, true);
         }
-        (self.step as usize).min(way.last())
+        (self.step as usize).min(trajectory.last())
     }
 }
 
@@ -94,16 +94,16 @@ fn panel_ui(
             asked.push(ParticleCommand::Unfollow.into());
         }
     });
-    let Some(way) = &followed.track else {
+    let Some(trajectory) = &followed.track else {
         let text = "Follow one droplet, or one grain of Wind in its published mode, step by step: speed, load, erosion and deposition.";
         ui.label(RichText::new(text).weak());
         return asked;
     };
-    let step = following.step_of(&followed, way);
-    steps_ui(ui, &mut following, way.last());
+    let step = following.step_of(&followed, trajectory);
+    steps_ui(ui, &mut following, trajectory.last());
     let units = units(ui);
-    numbers_ui(ui, way, step, units);
-    for chart in chart::charts(way, units) {
+    numbers_ui(ui, trajectory, step, units);
+    for chart in chart::charts(trajectory, units) {
         asked.extend(chart_ui(ui, chart, ""));
     }
     asked
@@ -122,12 +122,14 @@ fn steps_ui(ui: &mut Ui, following: &mut ParticlePlayback, last: usize) {
                 following.step = 0.0;
             }
         }
-        for (sign, name, way) in [(icon::CARET_LEFT, "Previous step", -1.0), (icon::CARET_RIGHT, "Next step", 1.0)] {
+        for (sign, name, direction) in
+            [(icon::CARET_LEFT, "Previous step", -1.0), (icon::CARET_RIGHT, "Next step", 1.0)]
+        {
             let button = ui.button(sign).on_hover_text(name);
             access::name(&button, name);
             if button.clicked() {
                 following.plays = false;
-                following.step = (following.step.floor() + way).clamp(0.0, last as f32);
+                following.step = (following.step.floor() + direction).clamp(0.0, last as f32);
             }
         }
         let mut step = following.step as usize;
@@ -147,17 +149,17 @@ fn steps_ui(ui: &mut Ui, following: &mut ParticlePlayback, last: usize) {
 }
 
 /// Draws the values of the particle after a step.
-fn numbers_ui(ui: &mut Ui, way: &ParticleTrajectory, step: usize, units: UnitSystem) {
-    let moment = &way.states[step];
+fn numbers_ui(ui: &mut Ui, trajectory: &ParticleTrajectory, step: usize, units: UnitSystem) {
+    let moment = &trajectory.states[step];
     let (volume, times) = display_unit(units, "m³");
     let cubic = |amount: f64| format!("{} {volume}", format_number(times * amount));
-    let (taken, [dug, laid]) = (way.entrained_volume(step), way.eroded_and_deposited(step));
-    ui.label(RichText::new(format!("{}, after tick {}", way.process, way.tick)).strong());
+    let (taken, [dug, laid]) = (trajectory.entrained_volume(step), trajectory.eroded_and_deposited(step));
+    ui.label(RichText::new(format!("{}, after tick {}", trajectory.process, trajectory.tick)).strong());
     egui::Grid::new("followed").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         row(
             "Ground height",
-            length(units, way.ground[step].into(), 2),
+            length(units, trajectory.ground[step].into(), 2),
             "Ground height below the particle, before its release.",
         );
         let help = "In the units of the selected law. For Streams, the length of the step in cells.";
@@ -165,17 +167,17 @@ fn numbers_ui(ui: &mut Ui, way: &ParticleTrajectory, step: usize, units: UnitSys
         if let Some(water) = moment.water {
             row("Water", format!("{:.1} %", 100.0 * water), "Remaining water, as a percentage of the initial water.");
         }
-        row("Load", cubic(f64::from(moment.load) * way.cell_area()), "Sediment carried.");
+        row("Load", cubic(f64::from(moment.load) * trajectory.cell_area()), "Sediment carried.");
         if let Some(capacity) = moment.capacity {
             let help = "Transport capacity in this step. The particle erodes below it and deposits above it.";
-            row("Capacity", cubic(f64::from(capacity) * way.cell_area()), help);
+            row("Capacity", cubic(f64::from(capacity) * trajectory.cell_area()), help);
         }
         let name = if taken < 0.0 { "Deposited in this step" } else { "Eroded in this step" };
         row(name, cubic(taken.abs()), "Change in load in this step.");
         row("Eroded so far", cubic(dug), "Since its release.");
         row("Deposited so far", cubic(laid), "Since its release.");
     });
-    let text = if step == way.last() {
+    let text = if step == trajectory.last() {
         "End of the track: the particle has left the map, has stopped in a depression, or has no water left. Its load is deposited here or \
             leaves the map."
     } else {
@@ -195,15 +197,15 @@ fn track_ui(
 ) -> Vec<AppCommand> {
     let view = ui.max_rect();
     let painter = ui.painter().with_clip_rect(view);
-    if let Some(way) = &followed.track
-        && trace.0.len() == way.states.len()
+    if let Some(trajectory) = &followed.track
+        && trace.0.len() == trajectory.states.len()
     {
-        following.step_of(&followed, way);
-        following.advance(ui.ctx(), way.last());
-        let step = following.step_of(&followed, way);
+        following.step_of(&followed, trajectory);
+        following.advance(ui.ctx(), trajectory.last());
+        let step = following.step_of(&followed, trajectory);
         let place = |step: usize| trace.0[step].map(|share| view.min + egui::vec2(share.x, share.y) * view.size());
-        let steps = |until: usize| (1..=until).filter(|step| !way.wraps_in(*step));
-        for now in steps(way.last()) {
+        let steps = |until: usize| (1..=until).filter(|step| !trajectory.wraps_in(*step));
+        for now in steps(trajectory.last()) {
             let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
             painter.line_segment([from, to], egui::Stroke::new(3.0, style::SHADE));
         }
@@ -211,7 +213,7 @@ fn track_ui(
         for now in steps(step) {
             let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
             let (color, width) =
-                if way.entrained_volume(now) < 0.0 { (style::SPRING, 3.5) } else { (style::WARNING, 2.0) };
+                if trajectory.entrained_volume(now) < 0.0 { (style::SPRING, 3.5) } else { (style::WARNING, 2.0) };
             painter.line_segment([from, to], egui::Stroke::new(width, color));
         }
         if let Some(now) = place(step) {

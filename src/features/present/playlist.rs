@@ -24,7 +24,7 @@ use crate::shell::{
     file_request::{FileRequest, SystemFileDialog, file_name},
     files::{playlist_error, terrain_extensions},
     floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
-    gallery::{Card, cards},
+    gallery::{SceneCard, cards},
     number::NumberField,
     style,
 };
@@ -67,7 +67,7 @@ pub struct PlaylistDialog {
     aside: Vec<Playlist>,
     /// Error found when presenting or saving, with the playlist it concerns.
     wrong: Option<(Playlist, String)>,
-    cards: Vec<Card>,
+    cards: Vec<SceneCard>,
 }
 
 /// Payload of a drag.
@@ -136,7 +136,7 @@ fn commands(table: &mut MenuSection) {
 }
 
 /// Returns the title of a scene in a playlist: its own, that of the built-in scene, or the file name.
-pub(super) fn title(item: &Item, cards: &[Card]) -> String {
+pub(super) fn title(item: &Item, cards: &[SceneCard]) -> String {
     if !item.title.is_empty() {
         return item.title.clone();
     }
@@ -391,11 +391,11 @@ fn row_ui(ui: &mut Ui, number: usize, dialog: &PlaylistDialog) -> (egui::Rect, O
         lines.text(place, egui::Align2::LEFT_CENTER, text, FontId::proportional(size), color);
     };
     line(0.32, format!("{}. {title}", number + 1), 13.5, text);
-    let mut told = if item.seconds > 0.0 { style::duration(item.seconds) } else { "manual advance".to_owned() };
+    let mut details = if item.seconds > 0.0 { style::duration(item.seconds) } else { "manual advance".to_owned() };
     if !item.notes.is_empty() {
-        told += ", with notes";
+        details += ", with notes";
     }
-    line(0.72, told, 11.5, weak);
+    line(0.72, details, 11.5, weak);
     let place = row.with_min_x(row.right() - buttons);
     ui.scope_builder(egui::UiBuilder::new().max_rect(place).id_salt(("row", number)), |ui| {
         ui.horizontal_centered(|ui| {

@@ -21,7 +21,7 @@ use bevy_egui::{
 use egui_phosphor::regular as icon;
 
 use crate::shell::{
-    gallery::{Card, cards},
+    gallery::{SceneCard, cards},
     number,
     paint::PanelRenderGraph,
     repaint::PanelOutput,
@@ -64,14 +64,14 @@ struct PresenterPass;
 #[derive(Component)]
 pub(super) struct PresenterCamera {
     window: Entity,
-    kept: PresenterState,
+    state: PresenterState,
 }
 
 /// State of the window while it is open.
 pub struct PresenterState {
     /// Theme and scale of the current style.
     styled: Option<(Theme, f32)>,
-    cards: Vec<Card>,
+    cards: Vec<SceneCard>,
     /// Font size of the notes, in points.
     letters: f32,
 }
@@ -149,7 +149,7 @@ fn toggle(
         (CameraRenderGraph::new(PanelRenderGraph), Msaa::Off),
         EguiMultipassSchedule::new(PresenterPass),
         PanelOutput::every(EVERY),
-        PresenterCamera { window, kept: PresenterState::default() },
+        PresenterCamera { window, state: PresenterState::default() },
     ));
 }
 
@@ -178,20 +178,20 @@ fn draw(
     mut commands: MessageWriter<AppCommand>,
 ) {
     let (mut context, mut panels, mut desk) = desk.into_inner();
-    let kept = &mut desk.kept;
+    let presenter_state = &mut desk.state;
     let context = context.get_mut().clone();
     let settings = &state.preferences.settings;
-    if kept.styled != Some((settings.theme, settings.scale)) {
-        style::apply(&context, settings.theme, kept.styled.is_none());
+    if presenter_state.styled != Some((settings.theme, settings.scale)) {
+        style::apply(&context, settings.theme, presenter_state.styled.is_none());
         context.set_zoom_factor(settings.scale);
-        kept.styled = Some((settings.theme, settings.scale));
+        presenter_state.styled = Some((settings.theme, settings.scale));
     }
     number::set_units(&context, settings.units);
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = Ui::new(context.clone(), "desk".into(), builder);
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
-    let (asked, picture) = presenter_ui(&mut root, &state, kept, size.x / size.y);
+    let (asked, picture) = presenter_ui(&mut root, &state, presenter_state, size.x / size.y);
     let (rect, _) = snap_to_pixels(picture, context.pixels_per_point());
     if panels.view != rect {
         panels.view = rect;
@@ -205,11 +205,11 @@ fn draw(
 pub fn presenter_ui(
     root: &mut Ui,
     state: &PresenterParams<'_>,
-    kept: &mut PresenterState,
+    presenter_state: &mut PresenterState,
     aspect: f32,
 ) -> (Vec<AppCommand>, egui::Rect) {
-    if kept.cards.is_empty() {
-        kept.cards = cards();
+    if presenter_state.cards.is_empty() {
+        presenter_state.cards = cards();
     }
     if let Some(presentation) = &state.presentation {
         let list = presentation.list();
@@ -224,9 +224,9 @@ pub fn presenter_ui(
     egui::Panel::bottom("foot").show_inside(root, |ui| asked.extend(foot_ui(ui, state)));
     let aside = egui::Panel::right("aside").resizable(false).exact_size(ASIDE * whole.width());
     aside.show_inside(root, |ui| {
-        next_ui(ui, state, kept);
+        next_ui(ui, state, presenter_state);
         ui.separator();
-        notes_ui(ui, state, kept);
+        notes_ui(ui, state, presenter_state);
     });
     let area = root.available_rect_before_wrap().shrink(10.0);
     let size = egui::vec2(area.width(), area.width() / aspect);
@@ -243,7 +243,7 @@ pub fn presenter_ui(
         root.painter().rect_filled(part, 0.0, fill);
     }
     let below = area.with_min_y(picture.bottom() + 8.0);
-    root.scope_builder(egui::UiBuilder::new().max_rect(below), |ui| asked.extend(list_ui(ui, state, kept)));
+    root.scope_builder(egui::UiBuilder::new().max_rect(below), |ui| asked.extend(list_ui(ui, state, presenter_state)));
     (asked, picture)
 }
 
@@ -306,7 +306,7 @@ fn foot_ui(ui: &mut Ui, state: &PresenterParams<'_>) -> Vec<AppCommand> {
 }
 
 /// Draws the next scene, and the time until it starts.
-fn next_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) {
+fn next_ui(ui: &mut Ui, state: &PresenterParams<'_>, presenter_state: &PresenterState) {
     let Some(presentation) = &state.presentation else { return };
     let (number, _) = presentation.number();
     let Some(next) = presentation.list().scenes.get(number) else {
@@ -316,8 +316,8 @@ fn next_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) {
     let left = presentation.left();
     let when = left.map_or("Next".to_owned(), |left| format!("Next in {}", clock(left)));
     ui.label(RichText::new(when).weak());
-    ui.label(RichText::new(title(next, &kept.cards)).size(BUTTON).strong());
-    if let Some(card) = kept.cards.iter().find(|card| next.open == Path::new(card.name)) {
+    ui.label(RichText::new(title(next, &presenter_state.cards)).size(BUTTON).strong());
+    if let Some(card) = presenter_state.cards.iter().find(|card| next.open == Path::new(card.name)) {
         let wide = ui.available_width().min(240.0);
         let (_, place) = ui.allocate_space(egui::vec2(wide, wide / 1.6));
         card.paint(ui.painter(), place);
@@ -325,7 +325,7 @@ fn next_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) {
 }
 
 /// Draws the notes for the scene.
-fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &mut PresenterState) {
+fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, presenter_state: &mut PresenterState) {
     let presentation = state.presentation.as_ref();
     let number = presentation.map_or(0, |presentation| presentation.number().0);
     let notes = presentation.and_then(|presentation| presentation.list().scenes.get(number - 1));
@@ -337,7 +337,7 @@ fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &mut PresenterState)
                 let button = ui.small_button(sign).on_hover_text(name);
                 crate::shell::access::name(&button, name);
                 if button.clicked() {
-                    kept.letters = (times * kept.letters).clamp(*LETTERS.start(), *LETTERS.end());
+                    presenter_state.letters = (times * presenter_state.letters).clamp(*LETTERS.start(), *LETTERS.end());
                 }
             }
         });
@@ -345,20 +345,20 @@ fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &mut PresenterState)
     egui::ScrollArea::vertical().id_salt(("notes", number)).auto_shrink([false, false]).show(ui, |ui| {
         let text = match notes {
             "" if presentation.is_some() => RichText::new("This scene has no notes.").weak(),
-            notes => RichText::new(notes).size(kept.letters),
+            notes => RichText::new(notes).size(presenter_state.letters),
         };
         ui.label(text);
     });
 }
 
 /// Draws the list of scenes. A click goes to one.
-fn list_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) -> Option<AppCommand> {
+fn list_ui(ui: &mut Ui, state: &PresenterParams<'_>, presenter_state: &PresenterState) -> Option<AppCommand> {
     let presentation = state.presentation.as_ref()?;
     let (list, (number, _)) = (presentation.list(), presentation.number());
     let mut asked = None;
     egui::ScrollArea::vertical().id_salt("scenes").auto_shrink([false, false]).show(ui, |ui| {
         for (at, item) in list.scenes.iter().enumerate() {
-            let text = format!("{}. {}", at + 1, title(item, &kept.cards));
+            let text = format!("{}. {}", at + 1, title(item, &presenter_state.cards));
             if ui.selectable_label(at + 1 == number, text).clicked() {
                 asked = Some(PresentCommand::Go(at as isize + 1 - number as isize).into());
             }

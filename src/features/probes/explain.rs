@@ -73,15 +73,15 @@ fn panel_ui(
     let now = ui.input(|input| input.time);
     let known: Option<TimedExplanations> = ui.data_mut(|data| data.get_temp(id));
     let known = known.filter(|(since, _)| now - since < FRESH);
-    let (since, said) = known.unwrap_or_else(|| {
+    let (since, explanations) = known.unwrap_or_else(|| {
         let on = simulation.slots.iter().filter(|slot| slot.enabled);
-        let said = |slot: &Slot| (slot.process.info().title, slot.process.explain(&simulation.terrain, [x, y]));
-        (now, on.map(said).collect())
+        let explain = |slot: &Slot| (slot.process.info().title, slot.process.explain(&simulation.terrain, [x, y]));
+        (now, on.map(explain).collect())
     });
     if since != now {
         ui.ctx().request_repaint_after_secs((FRESH - (now - since)) as f32);
     }
-    for (title, explanation) in &said {
+    for (title, explanation) in &explanations {
         ui.add_space(4.0);
         ui.label(RichText::new(*title).strong());
         match explanation {
@@ -93,10 +93,10 @@ fn panel_ui(
             }
         }
     }
-    if said.is_empty() {
+    if explanations.is_empty() {
         ui.label("No process is enabled.");
     }
-    ui.data_mut(|data| data.insert_temp(id, (since, said)));
+    ui.data_mut(|data| data.insert_temp(id, (since, explanations)));
     Vec::new()
 }
 

@@ -102,7 +102,7 @@ fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: Res
         return;
     }
     rivers.asked = asked;
-    let (land, place) = (simulations.selected().simulation.river_land(&question.params), rivers.selected_place);
+    let (land, place) = (simulations.selected().simulation.river_terrain(&question.params), rivers.selected_place);
     rivers.job = Some(BackgroundTask::start(question, move || Study::of(&land, place)));
 }
 

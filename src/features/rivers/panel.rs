@@ -185,9 +185,9 @@ fn realism_ui(ui: &mut Ui, readings: &[MeasureReading]) {
             };
             let label = ui.label(RichText::new(mark).color(color));
             label.widget_info(|| {
-                let said =
+                let text =
                     reading.is_real().map_or("no range", |real| if real { "realistic" } else { "not realistic" });
-                egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("{}: {said}", reading.title))
+                egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("{}: {text}", reading.title))
             });
             ui.label(reading.title).on_hover_text(reading.about);
             let value = reading.value.map_or("none".to_owned(), |value| format!("{value:.3}"));

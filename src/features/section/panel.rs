@@ -126,11 +126,11 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
                 .map(|place| section.start[place * (section.start.len() - 1) / (DRAWN_POINTS - 1)])
                 .collect()
         };
-        let kept = || predicted(state).unwrap_or_else(start);
-        ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(kept)
+        let initial = || predicted(state).unwrap_or_else(start);
+        ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(initial)
     });
     let predicted = predicted(state);
-    let mut kept = false;
+    let mut is_saved = false;
     if let Some(heights) = &mut drawn {
         // Above the chart, where it is visible without scrolling.
         ui.label("Drag in the chart to draw the expected profile, or enter it point by point:");
@@ -138,7 +138,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
         if points_ui(ui, points, heights, ([far, unit], (width, times), room)) {
             ui.data_mut(|data| data.insert_temp(id, heights.clone()));
         }
-        kept = ui.button(format!("{} Save drawing", icon::CHECK)).clicked();
+        is_saved = ui.button(format!("{} Save drawing", icon::CHECK)).clicked();
     }
     let mut asked = Vec::new();
     let mut chart = chart::chart(section, state.preferences.settings.units);
@@ -191,7 +191,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
         } else {
             ui.data_mut(|data| data.remove::<PlotPoint>(before));
         }
-        if kept {
+        if is_saved {
             asked.push(SaveDrawing(key, heights.clone()).into());
             ui.data_mut(|data| data.remove::<Vec<f32>>(id));
             ui.data_mut(|data| data.remove_by_type::<EnteredPoints>());

@@ -202,11 +202,11 @@ impl History {
     /// Returns all steps of the current project and its predecessors, and the snapshots where branches begin and end, the oldest
     /// first.
     pub fn rows(&self) -> Vec<HistoryRow<'_>> {
-        let (marks, way) = (self.marks(), self.ancestors(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
+        let (marks, path) = (self.marks(), self.ancestors(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
         let mut children: BTreeMap<Option<u64>, usize> = BTreeMap::new();
         self.nodes.iter().for_each(|node| *children.entry(node.parent).or_default() += 1);
         let mut rows = Vec::new();
-        for node in self.nodes.iter().filter(|node| node.work == self.work || way.contains(&node.id)) {
+        for node in self.nodes.iter().filter(|node| node.work == self.work || path.contains(&node.id)) {
             let HistoryNode { id, parent, tick, .. } = *node;
             let label = self.label(id);
             let ends = parent.is_none() || children.get(&Some(id)) != Some(&1);
@@ -215,7 +215,7 @@ impl History {
             }
             let before = marks.partition_point(|mark| mark.id <= id).checked_sub(1);
             let mark = TimelinePosition { id, tick, branch: before.map_or(0, |before| marks[before].branch) };
-            rows.push(HistoryRow { mark, label, is_applied: way.contains(&id) && !self.back.contains(&id) });
+            rows.push(HistoryRow { mark, label, is_applied: path.contains(&id) && !self.back.contains(&id) });
         }
         rows
     }
@@ -263,7 +263,7 @@ impl History {
         self.changes
     }
 
-    /// Counts a change by the user that is saved with the project, but is no undo step.
+    /// Counts a change by the user that is saved with the project, but is not an undo step.
     pub fn note_change(&mut self) {
         self.changes += 1;
     }

@@ -31,7 +31,7 @@ pub(super) enum StepChange {
 
 impl StepChange {
     /// Returns `true` if the state after it can be derived from the one before it without ticks.
-    pub fn goes_forward(&self) -> bool {
+    pub fn needs_no_ticks(&self) -> bool {
         matches!(self, Self::Set(..) | Self::Brushed(_, Some(_)))
     }
 

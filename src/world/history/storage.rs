@@ -22,8 +22,8 @@ impl History {
     pub(in crate::world) fn store_current(&mut self, simulations: &mut Simulations) -> Option<u64> {
         self.end_stroke();
         simulations.finish_tick();
-        let kept = self.is_at_node(simulations) && self.here.is_some_and(|id| self.route(id).is_some());
-        if !kept && simulations.fault().is_none() {
+        let is_stored = self.is_at_node(simulations) && self.here.is_some_and(|id| self.route(id).is_some());
+        if !is_stored && simulations.fault().is_none() {
             self.take(simulations);
         }
         self.here

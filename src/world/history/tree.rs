@@ -92,8 +92,9 @@ impl History {
             if node.state.is_some() {
                 return Some(successors(Some(id), |id| seen[id]).collect());
             }
-            let forward =
-                node.parent.filter(|_| self.is_reversible(node) && node.change().is_some_and(StepChange::goes_forward));
+            let forward = node
+                .parent
+                .filter(|_| self.is_reversible(node) && node.change().is_some_and(StepChange::needs_no_ticks));
             let back = self.children(id).filter(|child| self.is_reversible(child)).map(|child| child.id);
             for other in forward.into_iter().chain(back) {
                 seen.entry(other).or_insert_with(|| {

@@ -38,8 +38,8 @@ impl History {
         {
             change(simulations);
             (*after, step.label, *state) = (StepSetting::runs(simulations), longer, None);
-            let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
-            if kept && self.is_at_node(simulations) {
+            let is_stored = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
+            if is_stored && self.is_at_node(simulations) {
                 // A snapshot of this tick has the previous value.
                 self.push(simulations, None);
             }

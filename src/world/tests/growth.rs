@@ -89,8 +89,8 @@ fn growth_can_be_cancelled_and_requires_uplift() {
     app.update();
     wait(&mut app);
     assert!(terrain(&app) == before);
-    let told = notices(&app);
-    assert!(told.iter().any(|text| text.contains("a mountain range cannot grow without uplift")), "{told:?}");
+    let messages = notices(&app);
+    assert!(messages.iter().any(|text| text.contains("a mountain range cannot grow without uplift")), "{messages:?}");
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn carving_outlets_and_filling_lakes_can_be_undone() {
     // It runs in the background.
     assert!(holds(&app));
     wait(&mut app);
-    let (filled, told) = (terrain(&app).water_volume(), notices(&app));
+    let (filled, messages) = (terrain(&app).water_volume(), notices(&app));
     assert!(filled > water, "rivers outside the lake: {filled} m³, and {water} m³ in the lake alone");
-    assert!(told.iter().any(|text| text.contains("Enable Water")), "{told:?}");
+    assert!(messages.iter().any(|text| text.contains("Enable Water")), "{messages:?}");
     send(&mut app, EditCommand::Undo);
     send(&mut app, DrainageCommand::FillRivers);
     app.update();

@@ -13,7 +13,7 @@ fn only(app: &mut App, key: &str) {
     }
 }
 
-fn told(app: &App) -> Vec<String> {
+fn messages(app: &App) -> Vec<String> {
     app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect()
 }
 
@@ -83,13 +83,18 @@ fn released_droplet_descends_without_changing_terrain() {
     send(&mut app, ParticleCommand::Release([0.4, 0.55]));
     app.update();
     assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "the terrain was changed");
-    let way = app.world().resource::<FollowedParticle>().track.clone().expect("it runs from there");
-    let last = way.states.len() - 1;
+    let trajectory = app.world().resource::<FollowedParticle>().track.clone().expect("it runs from there");
+    let last = trajectory.states.len() - 1;
     assert!(last > 5, "{last} steps");
-    assert!(way.ground[last] < way.ground[0] - 1.0, "from {} to {}", way.ground[0], way.ground[last]);
-    assert_eq!(way.states[0].place, [0.4 * 64.0, 0.55 * 64.0]);
-    let [dug, laid] = way.eroded_and_deposited(last);
-    let load = f64::from(way.states[last].load) * way.cell_area();
+    assert!(
+        trajectory.ground[last] < trajectory.ground[0] - 1.0,
+        "from {} to {}",
+        trajectory.ground[0],
+        trajectory.ground[last]
+    );
+    assert_eq!(trajectory.states[0].place, [0.4 * 64.0, 0.55 * 64.0]);
+    let [dug, laid] = trajectory.eroded_and_deposited(last);
+    let load = f64::from(trajectory.states[last].load) * trajectory.cell_area();
     assert!(dug > 0.0 && (dug - laid - load).abs() < 1e-4 * dug, "dug {dug}, laid {laid}, on board {load}");
     // Another start discards the track.
     send(&mut app, SimulationCommand::Restart);
@@ -104,7 +109,7 @@ fn releasing_particle_without_process_is_reported() {
     send(&mut app, ParticleCommand::Release([0.5, 0.5]));
     app.update();
     assert_eq!(app.world().resource::<FollowedParticle>().track, None);
-    assert!(told(&app).iter().any(|text| text.contains("Enable Droplets")), "{:?}", told(&app));
+    assert!(messages(&app).iter().any(|text| text.contains("Enable Droplets")), "{:?}", messages(&app));
 }
 
 fn tile(value: &str) -> Tile {
@@ -139,7 +144,7 @@ fn simulations_side_by_side_share_start_and_vary_parameter() {
     let found: Vec<_> = overlay.differences.iter().map(|found| found.expect("they are of one size")).collect();
     assert_eq!((found[0].size, found[0].range), (0.0, (0.0, 0.0)));
     assert!(found[1].size > 0.0 && found[1].range.0 < 0.0, "{:?}", found[1]);
-    assert!(found[1].correlation.is_some_and(|alike| alike > 0.2 && alike < 1.0), "{:?}", found[1]);
+    assert!(found[1].correlation.is_some_and(|correlation| correlation > 0.2 && correlation < 1.0), "{:?}", found[1]);
     // A varied parameter is set in the selected simulation only, all others in both.
     send(&mut app, SimulationCommand::Select(1));
     send(&mut app, EditCommand::Set("droplets".to_owned(), "per_tick", Value::Number(50.0)));
@@ -166,7 +171,7 @@ fn invalid_variation_is_reported_and_changes_nothing() {
         send(&mut app, SimulationCommand::SideBySide(vec![tile("100"), Tile { set, ..Tile::default() }]));
         app.update();
         assert_eq!(app.world().resource::<Simulations>().all().len(), 1);
-        assert!(told(&app).iter().any(|text| text.contains(word)), "{:?}", told(&app));
+        assert!(messages(&app).iter().any(|text| text.contains(word)), "{:?}", messages(&app));
     }
 }
 

@@ -48,22 +48,22 @@ fn scene_fast_forwards_to_its_first_shown_tick() {
     let mut other = slowly(u64::MAX);
     // No process is enabled on it, so that its map is never finished.
     other.world_mut().resource_mut::<Simulations>().all_mut()[0].enable(&[]);
-    let told = |app: &App| {
-        app.world().resource::<Notices>().shown().filter(|told| told.text.contains("Fast-forwarding")).count()
+    let notice_count = |app: &App| {
+        app.world().resource::<Notices>().shown().filter(|notice| notice.text.contains("Fast-forwarding")).count()
     };
     for _ in 0..2000 {
         other.update();
-        if told(&other) > 0 {
+        if notice_count(&other) > 0 {
             break;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(told(&other), 1);
+    assert_eq!(notice_count(&other), 1);
     let options = Options { size: Some((32, 32)), ..Options::default() };
     send(&mut other, FileCommand::Open("round-hill".into(), options));
     wait_for_jobs(&mut other);
     other.update();
-    assert_eq!(told(&other), 0);
+    assert_eq!(notice_count(&other), 0);
 }
 
 #[test]

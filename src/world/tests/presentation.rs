@@ -126,12 +126,12 @@ fn playlist_draft_is_remembered_until_saved() {
     app.update();
     let saved = |app: &App| app.world().resource::<Draft>().has_saved(&list);
     assert!(!saved(&app));
-    let kept = |app: &mut App| {
+    let saved_draft = |app: &mut App| {
         app.world_mut().write_message(AppExit::Success);
         app.update();
         Draft::remembered(&SettingsFile::load(&settings).unwrap_or_else(|error| panic!("{error}")).playlist).list
     };
-    assert_eq!(kept(&mut app), *list);
+    assert_eq!(saved_draft(&mut app), *list);
     // A folder is no file.
     for (path, wanted) in [(folder.path().to_owned(), false), (file, true)] {
         send(&mut app, PlaylistCommand::Save(Arc::clone(&list), path));
@@ -139,7 +139,7 @@ fn playlist_draft_is_remembered_until_saved() {
         until_done(&mut app);
         assert_eq!(saved(&app), wanted);
     }
-    assert_eq!(kept(&mut app), Playlist::default(), "a file has it");
+    assert_eq!(saved_draft(&mut app), Playlist::default(), "a file has it");
     assert_eq!(Draft::remembered("(scenes: [(of_tomorrow: 1)])"), Draft::default(), "another version wrote it");
 }
 

@@ -17,7 +17,7 @@ pub(super) fn keeping(folder: &Path) -> App {
 }
 
 /// Returns the projects in a folder.
-pub(super) fn kept(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn autosaves(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it is readable").path());
     entries.filter(|path| project::is_project(path)).collect()
 }
@@ -47,18 +47,18 @@ fn simulation_without_edits_is_autosaved_once() {
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
-    assert!(kept(folder.path()).is_empty(), "nothing has happened yet");
+    assert!(autosaves(folder.path()).is_empty(), "nothing has happened yet");
     send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app), "looking around leaves nothing to save");
-    let [path] = &kept(folder.path())[..] else { panic!("no autosave") };
+    let [path] = &autosaves(folder.path())[..] else { panic!("no autosave") };
     let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.ticks() == 3 && project.sessions[0].simulation.terrain == terrain(&app));
     std::fs::remove_file(path).expect("it is ours");
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
-    assert!(kept(folder.path()).is_empty(), "it was paused");
+    assert!(autosaves(folder.path()).is_empty(), "it was paused");
 }
 
 #[test]
@@ -77,12 +77,12 @@ fn autosave_includes_whole_stroke() {
     let simulations = app.world().resource::<Simulations>().clone();
     app.world_mut().resource_mut::<History>().begin_stroke(&simulations, Label::Stroke(Tool::Raise));
     paint(&mut app, 700.0);
-    assert_eq!(kept(folder.path()).len(), 1, "the button is still pressed");
+    assert_eq!(autosaves(folder.path()).len(), 1, "the button is still pressed");
     paint(&mut app, 800.0);
     app.world_mut().resource_mut::<History>().end_stroke();
     wait_for_jobs(&mut app);
     wait_for_jobs(&mut app);
-    let project = project::open(&kept(folder.path())[0]).unwrap_or_else(|error| panic!("{error}"));
+    let project = project::open(&autosaves(folder.path())[0]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(project.sessions[0].simulation.terrain.bedrock[5], 800.0);
 }
 
@@ -99,7 +99,7 @@ fn abandoned_projects_are_offered_until_answered() {
         drop(app);
         std::thread::sleep(Duration::from_millis(2));
     }
-    let mut left = kept(folder.path());
+    let mut left = autosaves(folder.path());
     left.sort();
     assert_eq!(left.len(), 5);
     for _ in 0..4 {
@@ -153,7 +153,7 @@ fn abandoned_projects_are_offered_until_answered() {
     assert!(project.sessions[0].simulation.terrain == terrain(&app));
     app.world_mut().write_message(AppExit::Success);
     app.update();
-    assert_eq!(kept(folder.path()).len(), 3);
+    assert_eq!(autosaves(folder.path()).len(), 3);
     // A project of the folder that is opened at startup is not offered as another one.
     let mut document = Document::default();
     document.start_autosave(folder.path(), Some(&left[0]), 0).unwrap_or_else(|error| panic!("{error}"));
@@ -171,7 +171,7 @@ fn recovered_project_keeps_file_and_timeline() {
     update_until_quiet(&mut app);
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
-    let saved = project::open_whole(&path).unwrap_or_else(|error| panic!("{error}")).timeline.frames.len();
+    let saved = project::open_with_timeline(&path).unwrap_or_else(|error| panic!("{error}")).timeline.frames.len();
     assert!(saved > 0);
     send(&mut app, EditCommand::AddSand(0.5));
     app.update();
@@ -180,7 +180,7 @@ fn recovered_project_keeps_file_and_timeline() {
     app.update();
     drop(app);
     let mut app = keeping(&folder.path().join("kept"));
-    let left = kept(&folder.path().join("kept"));
+    let left = autosaves(&folder.path().join("kept"));
     offers(&mut app);
     let open = answer(&app, &left[0], 0);
     send(&mut app, open);
@@ -189,7 +189,7 @@ fn recovered_project_keeps_file_and_timeline() {
     assert_eq!(app.world().resource::<Simulations>().file.as_ref().map(|file| &file.path), Some(&path));
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
-    let whole = project::open_whole(&path).unwrap_or_else(|error| panic!("{error}"));
+    let whole = project::open_with_timeline(&path).unwrap_or_else(|error| panic!("{error}"));
     assert!(whole.sessions[0].simulation.terrain == wanted);
     assert!(whole.timeline.frames.len() >= saved, "{} of {saved}", whole.timeline.frames.len());
 }

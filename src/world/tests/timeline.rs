@@ -172,8 +172,8 @@ fn saved_timeline_is_restored_with_project() {
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     let states = format!("({} states)", marks(&app).len());
-    let said = app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(&states));
-    assert!(said, "the size of the file is not reported");
+    let is_reported = app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(&states));
+    assert!(is_reported, "the size of the file is not reported");
     let mut other = self::app();
     other.update();
     send(&mut other, FileCommand::Open(path.clone(), Options::default()));
@@ -250,8 +250,8 @@ fn steps_and_states_form_one_navigable_tree() {
         app.update();
         states.push(chosen(&app));
     }
-    let told = ["tick 0", "Droplets: friction 0.05 → 0.2", "mask", "sand added", "Droplets: friction 0.2 → 0.3"];
-    assert_eq!(rows(&app), told);
+    let expected = ["tick 0", "Droplets: friction 0.05 → 0.2", "mask", "sand added", "Droplets: friction 0.2 → 0.3"];
+    assert_eq!(rows(&app), expected);
     run(&mut app, 12);
     let late = chosen(&app);
     assert_eq!(late.0, 12);
@@ -346,7 +346,7 @@ fn undone_steps_belong_to_their_timeline_node() {
     app.update();
     send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.2)));
     run(&mut app, 12);
-    let kept = marks(&app).into_iter().rfind(|mark| mark.tick > 0).expect("there is a snapshot");
+    let snapshot = marks(&app).into_iter().rfind(|mark| mark.tick > 0).expect("there is a snapshot");
     let undo = |app: &mut App, command: EditCommand| {
         send(app, command);
         app.update();
@@ -355,14 +355,14 @@ fn undone_steps_belong_to_their_timeline_node() {
     assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
     let present = app.world().resource::<History>().here().expect("it is a place");
     // Where it was not undone it still applies, and can be undone.
-    send(&mut app, HistoryCommand::GoTo(kept.id));
+    send(&mut app, HistoryCommand::GoTo(snapshot.id));
     app.update();
     assert_eq!(friction(&app), "0.2");
     assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
     assert_eq!(undo(&mut app, EditCommand::Redo), "0.2");
     // Where it was undone, it remains undone. Going there is an unsaved change.
-    let now = (app.world().resource::<History>().changes(), kept.tick);
-    app.world_mut().resource_mut::<Document>().is_saved(now);
+    let now = (app.world().resource::<History>().changes(), snapshot.tick);
+    app.world_mut().resource_mut::<Document>().mark_saved(now);
     assert!(!is_unsaved(&app));
     send(&mut app, HistoryCommand::GoTo(present));
     app.update();
@@ -430,9 +430,9 @@ fn dragging_a_restarting_slider_is_one_undo_step() {
     app.world_mut().resource_mut::<ButtonInput<MouseButton>>().release(MouseButton::Left);
     app.update();
     assert_eq!(app.world().resource::<History>().done().len(), 1);
-    let kept = |notice: &&Notice| notice.text.contains("restores the previous");
+    let reports_restore = |notice: &&Notice| notice.text.contains("restores the previous");
     let offered: Vec<_> =
-        app.world().resource::<Notices>().shown().filter(kept).map(|notice| notice.text.clone()).collect();
+        app.world().resource::<Notices>().shown().filter(reports_restore).map(|notice| notice.text.clone()).collect();
     assert!(offered.len() == 1 && offered[0].contains("the previous 2 ticks"), "{offered:?}");
     send(&mut app, SimulationCommand::Restart);
     app.update();

@@ -42,8 +42,8 @@ impl Budget {
     /// Returns the budget that was set, or else half of the memory of the machine or of its cgroup limit.
     pub fn present() -> Self {
         static HALF: OnceLock<u64> = OnceLock::new();
-        let said = CONFIGURED.iter().map(|said| said.load(Ordering::Relaxed)).find(|bytes| *bytes > 0);
-        Self(said.unwrap_or_else(|| *HALF.get_or_init(|| memory() / 2)))
+        let configured = CONFIGURED.iter().map(|limit| limit.load(Ordering::Relaxed)).find(|bytes| *bytes > 0);
+        Self(configured.unwrap_or_else(|| *HALF.get_or_init(|| memory() / 2)))
     }
 
     /// Sets the budget of one source; `None` removes it.
@@ -140,8 +140,8 @@ mod tests {
         let (budget, path) = (Budget::of(2_000_000_000), Path::new("hills.png"));
         assert_eq!(budget.grant(path, 1_500_000_000, 500_000_000), Ok(()));
         let error = budget.grant(path, 1_500_000_000, 600_000_000).expect_err("it is too much");
-        let said = "hills.png: needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB limit is free; ";
-        assert!(error.exit_code() == 2 && error.to_string().starts_with(said), "{error}");
+        let expected = "hills.png: needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB limit is free; ";
+        assert!(error.exit_code() == 2 && error.to_string().starts_with(expected), "{error}");
         assert!(budget.request(path, u64::MAX).is_err());
     }
 

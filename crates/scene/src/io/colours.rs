@@ -45,12 +45,12 @@ pub(super) fn read_pixels(
         None if !may_encode || matches!(expected.purpose, Purpose::Layer(_)) => Encoding::Grey,
         None => {
             expected.budget.request(path, besides)?;
-            let mut recogniser = Recogniser::default();
+            let mut detector = EncodingDetector::default();
             rows(&mut |row| {
-                recogniser.push(row, channels);
+                detector.push(row, channels);
                 Ok(())
             })?;
-            recogniser.finish()
+            detector.finish()
         }
     };
     let full = if is_wide { u16::MAX.into() } else { f64::from(u8::MAX) };
@@ -126,7 +126,7 @@ fn is_transparent(pixel: &[u16]) -> bool {
 /// Recognises encoded heights in the rows of an image of 8 bits per channel: red is nearly constant, the number that the three channels
 /// form is continuous, and blue wraps around. Black and transparent pixels do not count.
 #[derive(Debug)]
-pub(super) struct Recogniser {
+pub(super) struct EncodingDetector {
     /// Smallest and largest red and green.
     red: [u16; 2],
     green: [u16; 2],
@@ -144,7 +144,7 @@ pub(super) struct Recogniser {
 /// Distances of numbers that are continuous: 128 m and 512 m of Terrarium.
 const CONTINUOUS: [i64; 2] = [1 << 15, 1 << 17];
 
-impl Default for Recogniser {
+impl Default for EncodingDetector {
     fn default() -> Self {
         let none = [u16::MAX, 0];
         let (continuous, wraps) = ([0; 2], [0; 2]);
@@ -152,7 +152,7 @@ impl Default for Recogniser {
     }
 }
 
-impl Recogniser {
+impl EncodingDetector {
     /// Adds a row of interleaved samples.
     pub(super) fn push(&mut self, row: &[u16], channels: usize) {
         let mut number = |pixel: &[u16]| {
@@ -207,12 +207,12 @@ mod tests {
     fn rgb_encoded_heights_are_detected() {
         let hill = |x: usize, y: usize| 1000.0 + 300.0 * (x as f64 * 0.05).sin() + 200.0 * (y as f64 * 0.04).cos();
         let recognised = |pixel: &dyn Fn(usize, usize) -> [u8; 3]| {
-            let mut recogniser = Recogniser::default();
+            let mut detector = EncodingDetector::default();
             for y in 0..64 {
                 let row: Vec<u16> = (0..64).flat_map(|x| pixel(x, y)).map(u16::from).collect();
-                recogniser.push(&row, 3);
+                detector.push(&row, 3);
             }
-            recogniser.finish()
+            detector.finish()
         };
         let terrarium = |x, y| {
             let number = ((hill(x, y) + 32768.0) * 256.0) as u32;

@@ -74,7 +74,7 @@ enum FrameOutput {
     /// An image sequence in a folder.
     Folder,
     /// Temporary file, encoder process and its error output.
-    Encoded { part: PathBuf, encoder: Child, said: Option<JoinHandle<String>> },
+    Encoded { part: PathBuf, encoder: Child, messages: Option<JoinHandle<String>> },
 }
 
 impl VideoWriter {
@@ -152,14 +152,14 @@ impl VideoWriter {
             ),
         })?;
         // Drains the error output continuously: a full pipe would block the encoder.
-        let said = encoder.stderr.take().map(|mut pipe| {
+        let messages = encoder.stderr.take().map(|mut pipe| {
             thread::spawn(move || {
                 let mut bytes = Vec::new();
                 let _ = pipe.read_to_end(&mut bytes);
                 String::from_utf8_lossy(&bytes).into_owned()
             })
         });
-        Ok(Self { path: path.to_owned(), size, frames: 0, kind: FrameOutput::Encoded { part, encoder, said } })
+        Ok(Self { path: path.to_owned(), size, frames: 0, kind: FrameOutput::Encoded { part, encoder, messages } })
     }
 
     /// Returns the number of frames written so far.
@@ -177,10 +177,10 @@ impl VideoWriter {
                 let file = self.path.join(format!("{:06}.png", self.frames + 1));
                 write_picture(&file, self.size, pixels, &JobProgress::default())?;
             }
-            FrameOutput::Encoded { encoder, said, .. } => {
+            FrameOutput::Encoded { encoder, messages, .. } => {
                 let sent = encoder.stdin.as_mut().map(|pipe| pipe.write_all(pixels));
                 if !matches!(sent, Some(Ok(()))) {
-                    return Err(encoder_error(&self.path, encoder, said));
+                    return Err(encoder_error(&self.path, encoder, messages));
                 }
             }
         }
@@ -214,10 +214,10 @@ impl VideoWriter {
     /// # Errors
     /// Encoding failed; the partial output is next to the target, with `.part` in its name.
     pub fn end(mut self) -> Result<(), Error> {
-        let FrameOutput::Encoded { part, encoder, said } = &mut self.kind else { return Ok(()) };
+        let FrameOutput::Encoded { part, encoder, messages } = &mut self.kind else { return Ok(()) };
         drop(encoder.stdin.take());
         let succeeded = encoder.wait().is_ok_and(|status| status.success());
-        let reported = said.take().and_then(|said| said.join().ok()).unwrap_or_default();
+        let reported = messages.take().and_then(|messages| messages.join().ok()).unwrap_or_default();
         // On a full disk, some versions report errors but exit successfully.
         if !succeeded || !reported.trim().is_empty() {
             return Err(encoding_failed(&self.path, &reported));
@@ -372,9 +372,9 @@ fn crop_or_pad(((width, height), pixels): RgbFrame, size: (usize, usize)) -> Vec
 }
 
 /// Returns the encoder's error output as an error.
-fn encoder_error(path: &Path, encoder: &mut Child, said: &mut Option<JoinHandle<String>>) -> Error {
+fn encoder_error(path: &Path, encoder: &mut Child, messages: &mut Option<JoinHandle<String>>) -> Error {
     drop(encoder.stdin.take());
-    let text = said.take().and_then(|said| said.join().ok()).unwrap_or_default();
+    let text = messages.take().and_then(|messages| messages.join().ok()).unwrap_or_default();
     encoding_failed(path, &text)
 }
 

@@ -149,7 +149,7 @@ mod tests {
         enum Law {
             Streams,
         }
-        for (text, said) in [
+        for (text, expected) in [
             (
                 "(\n  tics: 3,\n  law: Streams,\n)",
                 "line 12: unknown field `tics`; the fields are ticks, law (closest match: ticks)",
@@ -158,7 +158,7 @@ mod tests {
             ("(ticks: 3)", "line 11: the field `law` is missing"),
             ("(\nlaw: Streams,\nlaw: Streams)", "line 13: the field `law` occurs twice"),
         ] {
-            assert_eq!(parse::<Plan>(text, 10).expect_err(said), said);
+            assert_eq!(parse::<Plan>(text, 10).expect_err(expected), expected);
         }
         assert!(parse::<Plan>("(ticks: 3, law: Streams)", 0).is_ok_and(|plan| plan.ticks == Some(3)));
     }
@@ -171,11 +171,11 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.is_ok_and(|status| status.success()), "no pipe could be made");
         for path in [&*pipe, Path::new("/dev/zero"), Path::new("/dev/tty")] {
-            let said = open(path).expect_err("it is no file").to_string();
+            let message = open(path).expect_err("it is no file").to_string();
             // Without a controlling terminal, /dev/tty does not exist.
             assert!(
-                said.contains("this is a pipe or a device; choose a regular file") || path.ends_with("tty"),
-                "{said}"
+                message.contains("this is a pipe or a device; choose a regular file") || path.ends_with("tty"),
+                "{message}"
             );
             assert!(read_text_if_exists(path).is_err());
         }

@@ -28,7 +28,7 @@ use std::{
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 
-pub use self::pictures::{PictureLink, pictures, read_picture};
+pub use self::pictures::{LessonImageLink, pictures, read_picture};
 use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
     io::scene::open_first,
@@ -576,7 +576,7 @@ mod tests {
 
     #[test]
     fn invalid_lesson_file_is_rejected_in_one_sentence() {
-        for (change, by, said) in [
+        for (change, by, expected) in [
             ("\r\n---\r\n\r\nHello", "Hello", "the front matter between two \"---\" lines is missing"),
             ("minutes: 5", "minutes: \"5\"", "invalid front matter"),
             ("level:", "levels:", "invalid front matter"),
@@ -591,8 +591,8 @@ mod tests {
             ("Answers.\n", "Answers.\n\n## Last\n\nText.\n", "step \"Last\" is never shown"),
             ("right: 0", "right: 7", "step \"Predict\": the correct answer has index 7"),
         ] {
-            let error = parsed(&TEXT.replace(change, by)).expect_err(said);
-            assert!(error.starts_with("heaps.md: ") && error.contains(said), "{error}");
+            let error = parsed(&TEXT.replace(change, by)).expect_err(expected);
+            assert!(error.starts_with("heaps.md: ") && error.contains(expected), "{error}");
         }
         // An incompletely written file.
         for end in ["## Last\n\n```ask", "## Last\n\n```ask\nRun(ticks: 3)"] {
@@ -739,8 +739,8 @@ mod tests {
             assert!(!lesson.teacher.is_empty() && lesson.steps.len() >= 6, "{name}");
             let played = lesson.play(&mut session).unwrap_or_else(|error| panic!("{name}: {error}"));
             for played in played {
-                let told = format!("{name}, {}: {} is {}", played.step, played.key, played.found);
-                assert!(played.holds, "{told}, not within {:?}", played.expect);
+                let message = format!("{name}, {}: {} is {}", played.step, played.key, played.found);
+                assert!(played.holds, "{message}, not within {:?}", played.expect);
             }
         }
     }

@@ -498,8 +498,11 @@ mod tests {
                 vanish("after it was written");
                 Ok(())
             });
-            let told = written.expect_err(moment).to_string();
-            assert!(told.contains("disk") && told.contains("writing failed") && !told.contains('\n'), "{told}");
+            let message = written.expect_err(moment).to_string();
+            assert!(
+                message.contains("disk") && message.contains("writing failed") && !message.contains('\n'),
+                "{message}"
+            );
             assert!(names(around.path()).is_empty(), "{moment}: {:?}", names(around.path()));
         }
     }

@@ -130,19 +130,19 @@ impl FontMetrics for PageMetrics {
 /// Converts a typeset equation to SVG.
 pub fn equation(set: &TypesetFormula, color: &str) -> String {
     let drawn = set.marks.iter().map(|(at, mark)| {
-        let place = |way: &Vec2| format!("{:.2} {:.2}", at.x + way.x, at.y + way.y);
+        let place = |offset: &Vec2| format!("{:.2} {:.2}", at.x + offset.x, at.y + offset.y);
         let begin = place(&Vec2::ZERO);
-        let (way, width) = match mark {
+        let (path, width) = match mark {
             Mark::Text { text, size, slanted } => {
                 let (slant, text) = (if *slanted { " skewX(-12)" } else { "" }, escape_html(text));
                 return format!(
                     "<text transform=\"translate({begin}){slant}\" font-size=\"{size:.2}\" fill=\"{color}\">{text}</text>"
                 );
             }
-            Mark::Line(way, width) => (way.iter().map(|way| format!("L{}", place(way))).collect(), width),
+            Mark::Line(points, width) => (points.iter().map(|point| format!("L{}", place(point))).collect(), width),
             Mark::Curve([past, end], width) => (format!("Q{} {}", place(past), place(end)), width),
         };
-        format!("<path d=\"M{begin}{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width:.2}\"/>")
+        format!("<path d=\"M{begin}{path}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width:.2}\"/>")
     });
     drawn.collect()
 }

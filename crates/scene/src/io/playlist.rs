@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn unknown_references_in_playlist_are_reported() {
-        for (scenes, said) in [
+        for (scenes, expected) in [
             ("(open: \"round-hil\")", "closest match: round-hill"),
             ("(open: \"wadi\") (open: \"delta\")", "not a valid playlist"),
             ("(open: \"nowhere.ron\")", "nowhere.ron"),
@@ -219,7 +219,7 @@ mod tests {
         ] {
             let (_folder, path) = written(&format!("(title: \"a\", scenes: [{scenes}])"));
             let error = read(&path).expect_err("it is wrong");
-            assert!(error.to_string().contains(said) && error.exit_code() == 2, "{error}");
+            assert!(error.to_string().contains(expected) && error.exit_code() == 2, "{error}");
         }
     }
 }

@@ -177,7 +177,7 @@ mod tests {
         let water = Preset::of(&session, Some("water"));
         let own = |path: &String| path.starts_with("water.") || path.starts_with("water-masked.");
         assert!(water.parameters.keys().all(own) && water.parameters.len() > 5);
-        for (text, said) in [
+        for (text, expected) in [
             ("(parameters: {\"droplets.dt\": \"1\", \"water.rain_rate\": \"-1\"})", "water.rain_rate cannot be -1"),
             ("(parameters: {\"droplets.dt\": \"1\", \"terrain.width\": \"64\"})", "would restart the simulation"),
             ("(parameters: {\"droplets.dt\": \"1\", \"water.rane\": \"1\"})", "there is no parameter"),
@@ -187,7 +187,7 @@ mod tests {
             let mut other = open();
             let wrong =
                 Preset::load(&path).and_then(|preset| preset.apply(&mut other, &path)).expect_err(text).to_string();
-            assert!(wrong.contains(said) && wrong.contains("mine.ron: "), "{wrong}");
+            assert!(wrong.contains(expected) && wrong.contains("mine.ron: "), "{wrong}");
             assert_eq!(other.all_parameters(), open().all_parameters());
         }
         fs::write(&path, "no preset").expect("it is writable");

@@ -36,13 +36,13 @@ impl JobProgress {
     /// Runs the work of this job on this thread, on which readers of maps then report to it.
     pub fn observe<T>(&self, work: impl FnOnce() -> T) -> T {
         /// Restores the previous job, after a panic too.
-        struct Restore(JobProgress);
-        impl Drop for Restore {
+        struct PreviousJobGuard(JobProgress);
+        impl Drop for PreviousJobGuard {
             fn drop(&mut self) {
                 CURRENT.set(std::mem::take(&mut self.0));
             }
         }
-        let _restore = Restore(CURRENT.replace(self.clone()));
+        let _restore = PreviousJobGuard(CURRENT.replace(self.clone()));
         work()
     }
 

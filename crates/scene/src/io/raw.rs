@@ -359,8 +359,11 @@ mod tests {
         bytes[40] ^= 1;
         fs::write(&path, bytes).expect("it is writable");
         let damaged = read(&path, &ReadConstraints { sidecar: sidecar(), ..ReadConstraints::anything() }, FLOAT);
-        let told = damaged.expect_err("a bit is wrong").to_string();
-        assert!(told.contains("hills.r32: the hash of its cells is ") && told.contains("hills.json states"), "{told}");
+        let message = damaged.expect_err("a bit is wrong").to_string();
+        assert!(
+            message.contains("hills.r32: the hash of its cells is ") && message.contains("hills.json states"),
+            "{message}"
+        );
         let without = Sidecar { cells_hash: None, ..sidecar() };
         assert!(read(&path, &ReadConstraints { sidecar: without, ..ReadConstraints::anything() }, FLOAT).is_ok());
     }

@@ -300,9 +300,9 @@ mod tests {
         let read = std::fs::read_to_string(place.join(PAGE)).expect("it was written");
         assert_eq!(read, page(("settings", &Settings::default())));
         for at in ["droplets.erosion_rate", "droplets-masked.erosion_rate"] {
-            let way = write_redirect(&place, at).unwrap_or_else(|error| panic!("{error}"));
-            let way = std::fs::read_to_string(way).expect("it was written");
-            assert!(way.contains("url=index.html#droplets.erosion_rate\""), "{way}");
+            let redirect = write_redirect(&place, at).unwrap_or_else(|error| panic!("{error}"));
+            let redirect = std::fs::read_to_string(redirect).expect("it was written");
+            assert!(redirect.contains("url=index.html#droplets.erosion_rate\""), "{redirect}");
         }
     }
 }

@@ -183,7 +183,7 @@ impl Sidecar {
 
 /// Removes comments of JSON as in JavaScript, outside of texts.
 fn without_comments(text: &str) -> String {
-    let (mut kept, mut rest, mut quoted) = (String::new(), text, false);
+    let (mut remaining, mut rest, mut quoted) = (String::new(), text, false);
     while let Some(letter) = rest.chars().next() {
         let skipped = match letter {
             '"' => {
@@ -197,15 +197,15 @@ fn without_comments(text: &str) -> String {
             }
             _ if !quoted && rest.starts_with("/*") => {
                 rest = rest.find("*/").map_or("", |end| &rest[end + 2..]);
-                kept.push(' ');
+                remaining.push(' ');
                 continue;
             }
             letter => letter.len_utf8(),
         };
-        kept.push_str(&rest[..skipped]);
+        remaining.push_str(&rest[..skipped]);
         rest = &rest[skipped..];
     }
-    kept
+    remaining
 }
 
 impl Sidecar {

@@ -22,7 +22,7 @@ use self::{
 };
 use super::{
     Error,
-    colours::{Recogniser, asked_encoding, decode, recognition},
+    colours::{EncodingDetector, asked_encoding, decode, recognition},
     description::{Description, appended},
     input::open,
     nodata, output,
@@ -156,12 +156,12 @@ fn encoding(
     }
     expected.budget.request(path, image.memory().saturating_mul(3))?;
     let mut bands = (0..3).map(open).collect::<Result<Vec<_>, Error>>()?;
-    let (mut recogniser, mut row) = (Recogniser::default(), Vec::new());
+    let (mut detector, mut row) = (EncodingDetector::default(), Vec::new());
     for index in 0..size.1 {
         colour_row(&mut bands, index, size.0, &mut row).map_err(|error| unusable(path, &error))?;
-        recogniser.push(&row, 3);
+        detector.push(&row, 3);
     }
-    let encoding = recogniser.finish();
+    let encoding = detector.finish();
     warnings.extend(recognition(encoding));
     Ok(Some(encoding).filter(|encoding| *encoding != Encoding::Grey))
 }

@@ -90,8 +90,8 @@ impl Chart {
     /// Returns the visible range in axis coordinates. It is never empty.
     pub fn shown_range(&self) -> Range {
         [0, 1].map(|axis| {
-            let kept = self.range.map(|range| range[axis].map(|end| self.axis_coordinate(axis, end)));
-            let ends = match kept {
+            let fixed = self.range.map(|range| range[axis].map(|end| self.axis_coordinate(axis, end)));
+            let ends = match fixed {
                 Some([Some(low), Some(high)]) => (low, high),
                 _ => self.ends(axis),
             };

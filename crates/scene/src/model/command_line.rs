@@ -63,8 +63,8 @@ mod tests {
         resized.resize(512);
         resized.set("droplets.per_tick", "1000").expect("in range");
         let line = resized.command_line();
-        for said in ["terrain.width=512", "droplets.per_tick=1000", "droplets.total=800000", "wind.per_tick=4096"] {
-            assert!(line.contains(said), "{line}");
+        for expected in ["terrain.width=512", "droplets.per_tick=1000", "droplets.total=800000", "wind.per_tick=4096"] {
+            assert!(line.contains(expected), "{line}");
         }
         session.set("droplets.friction", "0.2").expect("in range");
         session.origin.input = "my maps/it's.png".into();

@@ -367,22 +367,23 @@ mod tests {
         for (tick, round) in [(100.0, 3950.0), (20.0, 10.0), (200.0, 20.0), (100.0, 340.0)] {
             assert!(keys.set(key(tick, round, Ease::Smooth)));
         }
-        let told = |keys: &CameraKeyframes| keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>();
-        assert_eq!(told(&keys), [(20.0, 10.0), (100.0, -20.0), (200.0, 20.0)]);
+        let ticks_and_turns =
+            |keys: &CameraKeyframes| keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>();
+        assert_eq!(ticks_and_turns(&keys), [(20.0, 10.0), (100.0, -20.0), (200.0, 20.0)]);
         keys.at(100.0).expect("it is there").then = Ease::Hold;
         assert!(keys.set(key(100.0, 5.0, Ease::Smooth)) && keys.list()[1].then == Ease::Hold, "how it goes on stays");
         keys.shift(20.0, 100.0);
-        assert_eq!(told(&keys)[0].0, 20.0, "a key is in the way");
+        assert_eq!(ticks_and_turns(&keys)[0].0, 20.0, "a key is in the way");
         keys.shift(20.0, 150.0);
         keys.remove(100.0);
-        assert_eq!(told(&keys), [(150.0, 10.0), (200.0, 20.0)]);
+        assert_eq!(ticks_and_turns(&keys), [(150.0, 10.0), (200.0, 20.0)]);
         // A changed keyframe also unwraps those that follow it.
         for (tick, round) in [(300.0, 170.0), (400.0, 340.0), (300.0, 190.0)] {
             assert!(keys.set(key(tick, round, Ease::Smooth)));
         }
-        assert_eq!(told(&keys)[2..], [(300.0, 190.0), (400.0, 340.0)]);
+        assert_eq!(ticks_and_turns(&keys)[2..], [(300.0, 190.0), (400.0, 340.0)]);
         keys.remove(300.0);
-        assert_eq!(told(&keys)[1..], [(200.0, 20.0), (400.0, -20.0)]);
+        assert_eq!(ticks_and_turns(&keys)[1..], [(200.0, 20.0), (400.0, -20.0)]);
         keys.remove(400.0);
         assert_eq!(keys.script().expect("it has keys").at(0.0), keys.list()[0].pose());
         assert!(

@@ -306,18 +306,19 @@ mod tests {
     use super::*;
 
     /// Returns the parts as labelled text.
-    fn told(formula: &Formula) -> String {
-        let script = |script: &Option<Box<Formula>>| script.as_ref().map_or_else(String::new, |script| told(script));
+    fn describe(formula: &Formula) -> String {
+        let script =
+            |script: &Option<Box<Formula>>| script.as_ref().map_or_else(String::new, |script| describe(script));
         match formula {
-            Formula::Row(parts) => parts.iter().map(told).collect(),
+            Formula::Row(parts) => parts.iter().map(describe).collect(),
             Formula::Letter(text) | Formula::Upright(text) => text.clone(),
             Formula::Sign(text) => format!(" {text} "),
             Formula::Blank => " ".to_owned(),
             Formula::Gap => " | ".to_owned(),
-            Formula::Scripts(base, foot, head) => format!("{}[{}:{}]", told(base), script(foot), script(head)),
-            Formula::Fraction(above, below) => format!("{{{} over {}}}", told(above), told(below)),
-            Formula::Root(inside) => format!("root{{{}}}", told(inside)),
-            Formula::Parentheses(inside) => format!("({})", told(inside)),
+            Formula::Scripts(base, foot, head) => format!("{}[{}:{}]", describe(base), script(foot), script(head)),
+            Formula::Fraction(above, below) => format!("{{{} over {}}}", describe(above), describe(below)),
+            Formula::Root(inside) => format!("root{{{}}}", describe(inside)),
+            Formula::Parentheses(inside) => format!("({})", describe(inside)),
         }
     }
 
@@ -344,7 +345,7 @@ mod tests {
             ("2 m/q", "{2 m over q}"),
         ];
         for (text, parts) in cases {
-            assert_eq!(told(&Formula::parse(text)), parts, "{text}");
+            assert_eq!(describe(&Formula::parse(text)), parts, "{text}");
         }
     }
 
@@ -369,13 +370,13 @@ mod tests {
             "|",
             "a|b",
         ] {
-            let told = told(&Formula::parse(text)).replace(" over ", "").replace("root", "");
+            let described = describe(&Formula::parse(text)).replace(" over ", "").replace("root", "");
             let signs = |text: &str| {
                 let mut signs: Vec<char> = text.chars().filter(|sign| !" {}[]:()/√^′'²".contains(*sign)).collect();
                 signs.sort_unstable();
                 signs
             };
-            assert_eq!(signs(&told), signs(text), "{text}: {told}");
+            assert_eq!(signs(&described), signs(text), "{text}: {described}");
         }
     }
 }

@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn invalid_lesson_is_rejected_with_reason() {
         let measure = r#"Measure(key: "a", of: "slope.mean", expect: (0, 90))"#;
-        for (tasks, said) in [
+        for (tasks, expected) in [
             (vec![r#"Choose(key: "a", options: ["x"], right: 1)"#], "count from 0"),
             (vec![measure, measure], "already in use"),
             (vec![r#"Measure(key: "a", of: "slop.mean", expect: (0, 1))"#], "unknown quantity \"slop\""),
@@ -457,8 +457,8 @@ mod tests {
             (vec![r#"Draw(key: "a")"#], "needs a section"),
             (vec![r#"Run(ticks: 3, speed: 9999)"#], "0.25 to 1000"),
         ] {
-            let error = lesson(&tasks).check().expect_err(said);
-            assert!(error.starts_with("step \"step ") && error.contains(said), "{error}");
+            let error = lesson(&tasks).check().expect_err(expected);
+            assert!(error.starts_with("step \"step ") && error.contains(expected), "{error}");
         }
         assert_eq!(lesson(&[measure]).check(), Ok(()));
         let mut small = lesson(&[measure]);

@@ -117,14 +117,14 @@ mod tests {
     fn unpacking_rejects_damaged_bytes_and_invalid_values() {
         let bytes = PackedGrid::pack(&[1.0, -2.0, 3.0]).bytes().to_vec();
         assert!(PackedGrid::from_bytes(bytes.clone(), 3, HEIGHT).is_ok());
-        for (bytes, most, bounds, said) in [
+        for (bytes, most, bounds, expected) in [
             (bytes.clone(), 2, HEIGHT, "has 3 values, expected at most 2"),
             (bytes[..3].to_vec(), 3, HEIGHT, "has 0 values"),
             (bytes[..bytes.len() - 1].to_vec(), 3, HEIGHT, "cannot be decompressed"),
             (bytes.clone(), 3, DEPTH, "has invalid values: the value in column 1"),
         ] {
-            let told = PackedGrid::from_bytes(bytes, most, bounds).expect_err(said);
-            assert!(told.starts_with(said), "{told}");
+            let message = PackedGrid::from_bytes(bytes, most, bounds).expect_err(expected);
+            assert!(message.starts_with(expected), "{message}");
         }
     }
 }

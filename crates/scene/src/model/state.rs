@@ -43,13 +43,13 @@ pub struct StateMetadata {
     pub solid: Account,
     /// Ledger of water.
     pub water: Account,
-    /// Names of the maps: layers by their keys, process memories by process and name.
+    /// Names of the maps: layers by their keys, state values by process and name.
     pub maps: Vec<String>,
-    /// Keys of the processes with memory between ticks.
+    /// Keys of the processes with state values between ticks.
     pub kept: Vec<String>,
-    /// Floating-point memories, by process and name.
+    /// Floating-point state values, by process and name.
     pub numbers: BTreeMap<String, f64>,
-    /// Integer memories, by process and name.
+    /// Integer state values, by process and name.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -90,8 +90,8 @@ impl<M> SimulationState<M> {
         let mut maps: BTreeMap<String, M> =
             layers().map(|(name, grid)| (name.to_owned(), keep(grid, Some((name, grid.version()))))).collect();
         let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
-        let kept = session.simulation.processes_with_state();
-        for (name, memory) in session.simulation.memories(&kept) {
+        let stateful = session.simulation.processes_with_state();
+        for (name, memory) in session.simulation.state_values(&stateful) {
             match memory {
                 StateValue::Cells(values) => drop(maps.insert(name, keep(values, None))),
                 StateValue::Number(number) => drop(numbers.insert(name, *number)),
@@ -117,7 +117,7 @@ impl<M> SimulationState<M> {
             solid: simulation.ledger.solid.clone(),
             water: simulation.ledger.water.clone(),
             maps: maps.keys().cloned().collect(),
-            kept: kept.into_iter().map(str::to_owned).collect(),
+            kept: stateful.into_iter().map(str::to_owned).collect(),
             numbers,
             counts,
         };
@@ -182,7 +182,7 @@ pub fn bounds_of(map: &str) -> Bounds {
 }
 
 impl StateMetadata {
-    /// Returns the number of values in a map; for process memories, an upper bound, as these are stored per cell or per face (up to
+    /// Returns the number of values in a map; for state values, an upper bound, as these are stored per cell or per face (up to
     /// two more per row or column).
     pub fn numbers_of(&self, map: &str) -> usize {
         let [width, height] = self.size;
@@ -259,8 +259,8 @@ impl StateMetadata {
         let simulation = &mut session.simulation;
         simulation.restart(terrain, self.seed);
         simulation.ledger = Ledger { solid: self.solid.clone(), water: self.water.clone() };
-        let kept: Vec<&str> = self.kept.iter().map(String::as_str).collect();
-        for (name, memory) in simulation.memories(&kept) {
+        let stateful: Vec<&str> = self.kept.iter().map(String::as_str).collect();
+        for (name, memory) in simulation.state_values(&stateful) {
             let missing = || format!("the process state {name} is missing");
             match memory {
                 StateValue::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,

@@ -348,8 +348,8 @@ mod tests {
             ("\"seed\": List([\"-1\"])", "a whole number"),
             ("\"seed\": List([\"1.5\"])", "a whole number"),
         ] {
-            let said = wrong(vary);
-            assert!(said.contains(words) && !said.contains('\n'), "{vary}: {said}");
+            let message = wrong(vary);
+            assert!(message.contains(words) && !message.contains('\n'), "{vary}: {message}");
         }
         let few = plan("(input: \"x\", vary: {\"seed\": Range(from: 1, to: 3, count: 10)})");
         assert!((1..=10).any(|number| few.run(number, &[]).is_err_and(|wrong| wrong.contains("a smaller count"))));

@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn out_of_bounds_error_names_cell_and_valid_range() {
         assert_eq!(HEIGHT.check_cells(&[0.0, -1e6, 1e6, 8848.0], 2, 0), Ok(()));
-        let told = HEIGHT.check_cells(&[0.0, 1.0, 2.0, f32::MAX], 2, 7).expect_err("too high").to_string();
+        let message = HEIGHT.check_cells(&[0.0, 1.0, 2.0, f32::MAX], 2, 7).expect_err("too high").to_string();
         let right = "a height must be between -1000000 and 1000000 m";
-        assert_eq!(told, format!("the value in column 1, row 8 (counted from 0) is 3.4028235e38; {right}"));
+        assert_eq!(message, format!("the value in column 1, row 8 (counted from 0) is 3.4028235e38; {right}"));
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.000_000_1e6] {
             assert!(HEIGHT.check("it", value).is_err(), "{value}");
         }

@@ -150,9 +150,9 @@ mod tests {
                 [stream.uniform() * 220.0 - 60.0, stream.uniform() * 180.0 - 60.0, 25.0 + stream.uniform() * 40.0]
                     .map(f64::from);
             let aim = [stream.uniform() * 95.0, stream.uniform() * 63.0, 15.0 * stream.uniform()].map(f64::from);
-            let way: [f64; 3] = std::array::from_fn(|axis| aim[axis] - from[axis]);
-            let length = way.iter().map(|part| part * part).sum::<f64>().sqrt();
-            let towards = way.map(|part| part / length);
+            let offset: [f64; 3] = std::array::from_fn(|axis| aim[axis] - from[axis]);
+            let length = offset.iter().map(|part| part * part).sum::<f64>().sqrt();
+            let towards = offset.map(|part| part / length);
             let (found, wanted) = (intersect_ground(&terrain, from, towards), march_ray(&terrain, from, towards));
             match (found, wanted) {
                 (Some(found), Some(wanted)) => {

@@ -27,9 +27,9 @@ pub(super) struct Area {
     pub columns: Vec<Segment>,
 }
 
-/// A cell in reach.
+/// Cell within the brush radius.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot {
+pub(super) struct CellInReach {
     /// Row and column within the area.
     pub row: usize,
     pub column: usize,
@@ -65,7 +65,7 @@ impl Area {
         terrain: &mut Terrain,
         growth: Option<&mut StrokeGrowth>,
         weigh: impl Fn([f32; 2]) -> f32 + Sync,
-        change: impl Fn(Spot, &mut f32, &mut f32) + Sync,
+        change: impl Fn(CellInReach, &mut f32, &mut f32) + Sync,
     ) -> f64 {
         let width = terrain.width();
         let mask = terrain.mask.as_deref();
@@ -94,7 +94,7 @@ impl Area {
                         let before = f64::from(*rock) + f64::from(*sand);
                         let [grown_here, reached] = growth.as_ref().map_or([0.0; 2], |growth| growth[over.index]);
                         let reach = weight.max(reached);
-                        change(Spot { row, column, offset, weight, grown: grown_here, reach }, rock, sand);
+                        change(CellInReach { row, column, offset, weight, grown: grown_here, reach }, rock, sand);
                         let change = f64::from(*rock) + f64::from(*sand) - before;
                         if let Some(growth) = &mut growth {
                             growth[over.index] = [grown_here + change as f32, reach];
@@ -114,7 +114,7 @@ impl Area {
         map: &mut Grid,
         mask: Option<&Grid>,
         weigh: impl Fn([f32; 2]) -> f32 + Sync,
-        change: impl Fn(Spot, &mut f32) + Sync,
+        change: impl Fn(CellInReach, &mut f32) + Sync,
     ) {
         let width = map.width();
         let Some((span, turns)) = self.span() else { return };
@@ -127,7 +127,10 @@ impl Area {
                 let held = mask.map_or(1.0, |mask| 1.0 - mask.at(over.index, span.start + y));
                 let weight = weigh(offset) * held;
                 if weight > 0.0 {
-                    change(Spot { row, column, offset, weight, grown: 0.0, reach: weight }, &mut values[over.index]);
+                    change(
+                        CellInReach { row, column, offset, weight, grown: 0.0, reach: weight },
+                        &mut values[over.index],
+                    );
                 }
             }
         });

@@ -4,7 +4,7 @@ use noise::{NoiseFn, Simplex};
 
 use super::{
     Brush, StrokeGrowth, Tool, UndoPatch,
-    area::{Area, Spot},
+    area::{Area, CellInReach},
 };
 use crate::core::{
     grid::Grid,
@@ -60,8 +60,9 @@ pub(crate) fn apply(
     let once = growth.is_some().then_some(most);
     let lock = brush.lock.then_some(brush.level);
     // A change of height, within the limits of the stroke and the level.
-    let bound =
-        |spot: Spot, ground: f32, by: f32| bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground);
+    let bound = |spot: CellInReach, ground: f32, by: f32| {
+        bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground)
+    };
     let lifts = (tool == Tool::Raise) != dab.inverted;
     match tool {
         Tool::Raise | Tool::Lower => area.shape(terrain, growth, weigh, |spot, rock, sand| {
@@ -199,16 +200,16 @@ fn bumps(noise: &Simplex, [x, y]: [f64; 2], period: f64) -> f32 {
 pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 2], patch: &mut UndoPatch) -> f64 {
     let radius = brush.radius_in_cells(terrain);
     let middle = [0, 1].map(|axis| 0.5 * (from[axis] + to[axis]));
-    let way = [0, 1].map(|axis| to[axis] - from[axis]);
-    let squared = (way[0] * way[0] + way[1] * way[1]).max(1e-6);
+    let displacement = [0, 1].map(|axis| to[axis] - from[axis]);
+    let squared = (displacement[0] * displacement[0] + displacement[1] * displacement[1]).max(1e-6);
     let reach = radius + 0.5 * squared.sqrt();
     let ends = [from, to].map(|[x, y]| terrain.sample_ground(x, y));
     let area = Area::new(terrain, middle, reach);
     patch.save_tiles(terrain, Tool::Slope.writes(), &area);
     // Position along the line from 0 to 1, and the distance to the nearest point on it.
     let along = |[x, y]: [f32; 2]| {
-        let share = (0.5 + (x * way[0] + y * way[1]) / squared).clamp(0.0, 1.0);
-        let (away_x, away_y) = (x - (share - 0.5) * way[0], y - (share - 0.5) * way[1]);
+        let share = (0.5 + (x * displacement[0] + y * displacement[1]) / squared).clamp(0.0, 1.0);
+        let (away_x, away_y) = (x - (share - 0.5) * displacement[0], y - (share - 0.5) * displacement[1]);
         (share, (away_x * away_x + away_y * away_y).sqrt())
     };
     let weigh = |offset: [f32; 2]| brush.falloff.weight(along(offset).1 / radius);

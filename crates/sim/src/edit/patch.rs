@@ -60,19 +60,19 @@ impl UndoPatch {
         for ((layer, row, column), cells) in &mut self.tiles {
             let grid = terrain.layer_mut(*layer);
             let matter = layer.row().matter;
-            let mut kept = cells.iter_mut();
+            let mut stored = cells.iter_mut();
             let (spans, tiling) = (spans(grid, *row, *column), Tiling::new(grid.width(), grid.height()));
             let [columns, rows] = [*column, *row].map(|tile| tile * TILE..(tile + 1) * TILE);
             let changed = grid.modify_tiles(&tiling.within(columns, rows));
             for span in spans {
-                for (cell, kept) in changed[span].iter_mut().zip(&mut kept) {
-                    let grown = f64::from(*kept) - f64::from(*cell);
+                for (cell, stored) in changed[span].iter_mut().zip(&mut stored) {
+                    let grown = f64::from(*stored) - f64::from(*cell);
                     match matter {
                         Matter::Solid => ground += grown,
                         Matter::Water => water += grown,
                         Matter::None => {}
                     }
-                    std::mem::swap(cell, kept);
+                    std::mem::swap(cell, stored);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Brush, Dab, Tool, UndoPatch,
-    area::{Area, Spot},
+    area::{Area, CellInReach},
 };
 use crate::core::{grid::Grid, terrain::Terrain};
 
@@ -24,7 +24,7 @@ pub(crate) fn apply(terrain: &mut Terrain, brush: &Brush, dab: Dab, patch: &mut 
     if dab.inverted {
         let Terrain { water, suspended, sand, .. } = &mut *terrain;
         // Sediment that settles from a cell in proportion to the removed water.
-        let falls = |spot: Spot, water: &Grid, carried: f32| {
+        let falls = |spot: CellInReach, water: &Grid, carried: f32| {
             let here = water.at(area.columns[spot.column].index, area.rows[spot.row].index);
             if here > depth * spot.weight { carried * (depth * spot.weight / here) } else { carried }
         };

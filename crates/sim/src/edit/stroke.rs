@@ -41,15 +41,15 @@ impl Stroke {
 
     /// Continues the stroke to a position, in cells, within a time. Returns the positions of new dabs.
     pub fn advance(&mut self, place: [f32; 2], seconds: f32, brush: &Brush, terrain: &Terrain) -> Vec<[f32; 2]> {
-        let way = [0, 1].map(|axis| place[axis] - self.last[axis]);
+        let displacement = [0, 1].map(|axis| place[axis] - self.last[axis]);
         let spacing = 0.01 * brush.spacing * brush.radius_in_cells(terrain);
         let rested = if brush.hold { seconds * PASSES_PER_SECOND * brush.dabs_per_pass() } else { 0.0 };
-        let due = libm::hypotf(way[0], way[1]) / spacing + rested;
+        let due = libm::hypotf(displacement[0], displacement[1]) / spacing + rested;
         let mut dabs = Vec::new();
         let mut next = 1.0 - self.done;
         while next <= due {
             let share = next / due;
-            dabs.push([0, 1].map(|axis| self.last[axis] + share * way[axis]));
+            dabs.push([0, 1].map(|axis| self.last[axis] + share * displacement[axis]));
             next += 1.0;
         }
         self.done = 1.0 - (next - due);

@@ -176,7 +176,7 @@ fn dab_on_flat_ground_is_symmetric() {
 #[test]
 fn stroke_is_independent_of_pointer_rate_and_dab_spacing() {
     let ends = [[12.0, 20.0], [52.0, 44.0]];
-    let way = |count: usize| -> Vec<[f32; 2]> {
+    let path = |count: usize| -> Vec<[f32; 2]> {
         let share = |index: usize| index as f32 / count as f32;
         (0..=count)
             .map(|index| [0, 1].map(|axis| ends[0][axis] + share(index) * (ends[1][axis] - ends[0][axis])))
@@ -185,7 +185,7 @@ fn stroke_is_independent_of_pointer_rate_and_dab_spacing() {
     for tool in [Tool::Raise, Tool::Lower, Tool::Smooth, Tool::Sand, Tool::Rain, Tool::Noise, Tool::Terrace] {
         let run = |count: usize, brush: &Brush| {
             let mut simulation = ground(Edge::Open);
-            stroke(&mut simulation, tool, brush, &way(count), 1.0 / count as f32);
+            stroke(&mut simulation, tool, brush, &path(count), 1.0 / count as f32);
             let before = ground(Edge::Open).terrain;
             let rain = |terrain: &Terrain| terrain.rain.clone().unwrap_or_else(|| Grid::filled(SIDE, SIDE, 1.0));
             let mut changed = if tool == Tool::Rain { rain(&simulation.terrain) } else { simulation.terrain.ground() };

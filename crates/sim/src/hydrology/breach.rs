@@ -40,7 +40,7 @@ pub fn breach(terrain: &mut Terrain, limits: Limits) -> BreachReport {
             continue;
         }
         let from = ground[bottom];
-        let (mut way, mut length, mut deepest, mut cell) = (Vec::new(), 0.0, 0.0_f64, bottom);
+        let (mut path, mut length, mut deepest, mut cell) = (Vec::new(), 0.0, 0.0_f64, bottom);
         // An outlet higher than the pit is cut down to it.
         let foot = loop {
             let Some(receiver) = drainage.receiver(cell) else { break from };
@@ -49,7 +49,7 @@ pub fn breach(terrain: &mut Terrain, limits: Limits) -> BreachReport {
                 break ground[receiver];
             }
             deepest = deepest.max(f64::from(ground[receiver]) - f64::from(from));
-            way.push((receiver, length));
+            path.push((receiver, length));
             cell = receiver;
         };
         if length > limits.length || deepest > limits.depth {
@@ -59,7 +59,7 @@ pub fn breach(terrain: &mut Terrain, limits: Limits) -> BreachReport {
         breached.cut += 1;
         let fall = f64::from(from) - f64::from(foot);
         let mut last = from;
-        for (cell, distance) in way {
+        for (cell, distance) in path {
             let wanted = (f64::from(from) - fall * distance / length) as f32;
             lower(terrain, cell, wanted.min(last.next_down()).min(ground[cell]));
             ground[cell] = terrain.bedrock[cell] + terrain.sand[cell];

@@ -33,18 +33,18 @@ impl Dunes {
         let (thinnest, thickest) =
             lines.iter().flatten().fold((f32::MAX, 0.0_f32), |(low, high), &sand| (low.min(sand), high.max(sand)));
         let least = LEAST * (thickest - thinnest).max(0.0);
-        let (mut heights, mut ways) = (Vec::new(), Vec::new());
+        let (mut heights, mut spacings) = (Vec::new(), Vec::new());
         for line in &lines {
             let crests = crests(line, least);
             heights.extend(crests.iter().map(|crest| f64::from(crest.height)));
-            ways.extend(crests.windows(2).map(|pair| (pair[1].place - pair[0].place) as f64));
+            spacings.extend(crests.windows(2).map(|pair| (pair[1].place - pair[0].place) as f64));
         }
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         Self {
             crests: heights.len(),
             height: mean(&heights),
             highest: heights.iter().copied().fold(0.0, f64::max),
-            wavelength: (!ways.is_empty()).then(|| mean(&ways) * f64::from(terrain.cell_size)),
+            wavelength: (!spacings.is_empty()).then(|| mean(&spacings) * f64::from(terrain.cell_size)),
             lines,
             cell_size: terrain.cell_size,
             heading: wind.heading,
@@ -101,8 +101,8 @@ fn lines(terrain: &Terrain, [along_x, along_y]: [f32; 2]) -> Vec<Vec<f32>> {
         let steps = (2.0 * half) as usize;
         (0..=steps)
             .map(|step| {
-                let way = step as f32 - half;
-                [centre[0] + way * along_x - side * along_y, centre[1] + way * along_y + side * along_x]
+                let distance = step as f32 - half;
+                [centre[0] + distance * along_x - side * along_y, centre[1] + distance * along_y + side * along_x]
             })
             .filter(|place| inside(place[0], place[1]))
             .map(|place| sand.sample_bilinear(place[0], place[1]))
@@ -156,15 +156,15 @@ mod tests {
     use super::*;
     use crate::core::{grid::Grid, terrain::Edge};
 
-    /// Returns sinusoidal waves of sand of this height and length along a wind, shifted by `way`, all in metres.
-    fn waves(degrees: f64, (height, length, way): (f64, f64, f64)) -> (Terrain, Weather) {
+    /// Returns sinusoidal waves of sand of this height and length along a wind, shifted by `displacement`, all in metres.
+    fn waves(degrees: f64, (height, length, displacement): (f64, f64, f64)) -> (Terrain, Weather) {
         let cell = 2.0;
         let (sin, cos) = libm::sincos(degrees.to_radians());
         let wind = Weather { heading: [cos as f32, sin as f32], strength: 1.0 };
         let [cos, sin] = wind.heading.map(f64::from);
         let mut terrain = Terrain::bare(Grid::filled(192, 160, 10.0), cell, Edge::Open);
         terrain.sand = Grid::from_fn(192, 160, |x, y| {
-            let along = f64::from(cell) * (x as f64 * cos + y as f64 * sin) - way;
+            let along = f64::from(cell) * (x as f64 * cos + y as f64 * sin) - displacement;
             (0.5 * height * (1.0 + libm::sin(TAU * along / length))) as f32
         });
         (terrain, wind)
@@ -179,10 +179,10 @@ mod tests {
             assert!((dunes.height - 6.0).abs() < 0.15 && (dunes.highest - 6.0).abs() < 0.15, "{}", dunes.height);
             let length = dunes.wavelength.unwrap_or_default();
             assert!((length - 60.0).abs() < 1.0, "{length} at {degrees}");
-            for way in [0.0, 3.0, 17.0] {
-                let (later, _) = waves(degrees, (6.0, 60.0, way));
+            for displacement in [0.0, 3.0, 17.0] {
+                let (later, _) = waves(degrees, (6.0, 60.0, displacement));
                 let found = Dunes::of(&later, wind).migration_since(&dunes).unwrap_or(f64::NAN);
-                assert!((found - way).abs() < 0.3, "{found} instead of {way} at {degrees}");
+                assert!((found - displacement).abs() < 0.3, "{found} instead of {displacement} at {degrees}");
             }
         }
     }

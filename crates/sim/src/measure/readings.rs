@@ -21,8 +21,8 @@ pub struct MeasureReading {
 
 /// Returns the number of readings in the range of real mountains, and the number of readings that have such a range.
 pub fn score(readings: &[MeasureReading]) -> (usize, usize) {
-    let told = || readings.iter().filter_map(MeasureReading::is_real);
-    (told().filter(|real| *real).count(), told().count())
+    let flags = || readings.iter().filter_map(MeasureReading::is_real);
+    (flags().filter(|real| *real).count(), flags().count())
 }
 
 impl MeasureReading {

@@ -76,13 +76,13 @@ pub fn long_profile(network: &RiverNetwork, reach: usize, params: &RiverParams, 
     let mut passed = vec![false; network.reaches.len()];
     passed[reach] = true;
     let mut follow = |up: bool| {
-        let (mut here, mut way) = (reach, Vec::new());
+        let (mut here, mut path) = (reach, Vec::new());
         // Droplet rivers may form a loop.
         while let Some(next) = joints.next(here, up).filter(|next| !std::mem::replace(&mut passed[*next], true)) {
-            way.push(next);
+            path.push(next);
             here = next;
         }
-        way
+        path
     };
     let (up, down) = (follow(true), follow(false));
     let mut points: Vec<RiverPoint> = Vec::new();

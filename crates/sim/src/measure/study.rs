@@ -129,7 +129,7 @@ mod tests {
     };
 
     fn land(terrain: Terrain, from_cells: f32) -> RiverTerrain {
-        Simulation::new(terrain, 1).river_land(&RiverParams { from_cells, ..RiverParams::default() })
+        Simulation::new(terrain, 1).river_terrain(&RiverParams { from_cells, ..RiverParams::default() })
     }
 
     /// Returns two parallel valleys that run down to the lowest row, the first of which is wider.
@@ -200,7 +200,7 @@ mod tests {
         (0..20).for_each(|_| run.tick());
         let rivers = |course| RiverParams { course, from_cells: 20.0, ..RiverParams::default() };
         let mouth = |course| {
-            let found = Study::of(&run.river_land(&rivers(course)), None);
+            let found = Study::of(&run.river_terrain(&rivers(course)), None);
             let mouth = *found.river.last().expect("it is a river");
             (mouth.at[0] / 10.0, mouth.discharge)
         };

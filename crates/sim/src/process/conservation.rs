@@ -66,7 +66,7 @@ fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, Str
     let mut stream = RandomStream::new(number, &keys.join("+"), 0);
     let terrain = random_terrain(&mut stream);
     let mut run = simulation(&terrain, keys[0], 1);
-    let mut said = format!(
+    let mut description = format!(
         "run {number} of {keys:?}, {}×{} cells of {} m, {:?}:",
         terrain.width(),
         terrain.height(),
@@ -82,13 +82,13 @@ fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, Str
                 value = (1 + stream.below(400)).to_string();
             }
             set(&mut run, &parameter.path, &value);
-            said += &format!(" {}={value}", parameter.path);
+            description += &format!(" {}={value}", parameter.path);
         }
     }
     let start = run.terrain.solid_volume();
     (0..ticks).for_each(|_| run.tick());
-    assert_eq!(run.fault(), None, "{said}");
-    (run, start, said)
+    assert_eq!(run.fault(), None, "{description}");
+    (run, start, description)
 }
 
 /// Returns the error in the solid volume measured from the layers, if there is one. A fraction of `whole`, in cubic metres, is tolerated.
@@ -125,12 +125,12 @@ fn vectors() -> u64 {
 /// Runs processes together under many random settings and collects the errors.
 fn assert_solids_conserved(keys: &[&str], ticks: usize) {
     let faults = (0..vectors()).filter_map(|number| {
-        let (run, start, said) = random_run(keys, number, ticks);
-        assert_healthy(&run, &said);
+        let (run, start, description) = random_run(keys, number, ticks);
+        assert_healthy(&run, &description);
         // Together, processes can move more than the initial volume.
         let moved = run.ledger.solid.sum(|row| row.moved);
         let whole = if keys.len() > 1 { start.max(moved) } else { start + run.ledger.solid.sum(|row| row.inflow) };
-        fault(&run, start, whole).map(|fault| format!("{said}\n  {fault}"))
+        fault(&run, start, whole).map(|fault| format!("{description}\n  {fault}"))
     });
     let faults: Vec<String> = faults.collect();
     assert!(faults.is_empty(), "{} of {} runs:\n{}", faults.len(), vectors(), faults.join("\n"));
@@ -152,7 +152,7 @@ fn settings_changed_mid_tick_conserve_solids() {
     for process in catalogue() {
         let key = process.info().key;
         let faults = (0..vectors()).filter_map(|number| {
-            let (mut run, start, mut said) = random_run(&[key], number, 2);
+            let (mut run, start, mut description) = random_run(&[key], number, 2);
             let mut stream = RandomStream::new(number, key, 1);
             let place = run.slots.iter().position(|slot| slot.key() == key).expect("it is in the catalogue");
             run.begin_tick();
@@ -161,20 +161,20 @@ fn settings_changed_mid_tick_conserve_solids() {
             for _ in 0..steps {
                 run.advance(place);
             }
-            said += &format!("\n  after {steps} steps of the third tick:");
+            description += &format!("\n  after {steps} steps of the third tick:");
             let group = run.groups().into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
-            let kept = ["mode", "per_tick"];
-            let all = collect_parameters(group).into_iter().filter(|parameter| !kept.contains(&parameter.name));
+            let unchanged = ["mode", "per_tick"];
+            let all = collect_parameters(group).into_iter().filter(|parameter| !unchanged.contains(&parameter.name));
             let changes: Vec<(String, String)> =
                 all.map(|parameter| (parameter.path.clone(), random_value(&parameter, &mut stream))).collect();
             for (path, value) in changes {
                 set(&mut run, &path, &value);
-                said += &format!(" {path}={value}");
+                description += &format!(" {path}={value}");
             }
             (0..2).for_each(|_| run.tick());
-            assert_healthy(&run, &said);
+            assert_healthy(&run, &description);
             let whole = start + run.ledger.solid.sum(|row| row.inflow);
-            fault(&run, start, whole).map(|fault| format!("{said}\n  {fault}"))
+            fault(&run, start, whole).map(|fault| format!("{description}\n  {fault}"))
         });
         let faults: Vec<String> = faults.collect();
         assert!(faults.is_empty(), "{} of {} runs:\n{}", faults.len(), vectors(), faults.join("\n"));

@@ -164,7 +164,7 @@ fn simulation_resumed_from_saved_state_matches_bitwise() {
         let mut resumed = run(&terrain, key, &settings, 0, 1);
         (resumed.terrain, resumed.ledger) = (stopped.terrain.clone(), stopped.ledger.clone());
         resumed.set_clock(stopped.ticks(), stopped.simulated_seconds());
-        for ((name, from), (other, to)) in stopped.memories(&[key]).into_iter().zip(resumed.memories(&[key])) {
+        for ((name, from), (other, to)) in stopped.state_values(&[key]).into_iter().zip(resumed.state_values(&[key])) {
             assert_eq!(name, other);
             match (from, to) {
                 (StateValue::Cells(from), StateValue::Cells(to)) => to.copy_from_slice(from),

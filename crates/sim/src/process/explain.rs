@@ -164,7 +164,7 @@ mod tests {
             let mut run = Simulation::new(terrain, 1);
             // Created as when a project or undo restores state before the first tick.
             let keys: Vec<&str> = run.slots.iter().map(|slot| slot.key()).collect();
-            drop(run.memories(&keys));
+            drop(run.state_values(&keys));
             for ticks in [0, 2] {
                 run.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() != "runoff");
                 (0..ticks).for_each(|_| run.tick());
@@ -193,7 +193,7 @@ mod tests {
         let before = explain_all(&run);
         assert!(before.iter().filter(|found| found.is_some()).count() >= 5, "{before:?}");
         let keys: Vec<&str> = run.slots.iter().map(|slot| slot.key()).collect();
-        drop(run.memories(&keys));
+        drop(run.state_values(&keys));
         assert_eq!(explain_all(&run), before);
     }
 

@@ -53,20 +53,20 @@ fn every_process_affects_every_generator_or_is_idle() {
                     if mark(&simulation) < SHOWS {
                         (TICKS[0]..TICKS[1]).for_each(|_| simulation.tick());
                     }
-                    let told = format!("{key} on {name}, {cell_size} m");
-                    assert_healthy(&simulation, &told);
+                    let label = format!("{key} on {name}, {cell_size} m");
+                    assert_healthy(&simulation, &label);
                     let most = mark(&simulation);
                     let (floor, top) = simulation.terrain.ground().min_max();
                     assert!(
                         top < high + GROWS * relief && floor > low - GROWS * relief,
-                        "{told} is unstable: {floor} m to {top} m"
+                        "{label} is unstable: {floor} m to {top} m"
                     );
                     let slot = simulation.slot_mut(key).expect("it is in the catalogue");
                     let reason = slot.process.idle_reason(&terrain);
                     // Rain on level ground forms a lake, so the process is not idle.
                     let floods = key == "water" && high - low < 1e-3;
-                    println!("{told}: {most:.4} {reason:?}");
-                    (most < SHOWS && reason.is_none() && !floods).then_some(format!("{told}: {most}"))
+                    println!("{label}: {most:.4} {reason:?}");
+                    (most < SHOWS && reason.is_none() && !floods).then_some(format!("{label}: {most}"))
                 })
                 .collect();
             dead

@@ -32,15 +32,15 @@ const MARGIN: f32 = 2.0;
 const DRAIN_STEPS: usize = 32;
 /// Particles per batch, so that the ground that they visit stays in the cache.
 pub const BATCH_SIZE: usize = 2048;
-/// Steps between calls of [`Swarm::account`].
+/// Steps between calls of [`ParticleKind::account`].
 const ACCOUNT_INTERVAL: usize = 16;
 
 /// Kind of particles: how eight of them move, and what they do to the ground.
 ///
 /// The unsafe methods read and change the ground near a particle, which all threads share.
 ///
-/// `step` and `put` must be `#[inline(always)]`, so that they are compiled for the vector unit.
-pub trait Swarm: Sync {
+/// `step` and `insert_particle` must be `#[inline(always)]`, so that they are compiled for the vector unit.
+pub trait ParticleKind: Sync {
     /// Particle outside the lanes.
     type Particle: Copy + Send + Sync;
     /// Eight moving particles.
@@ -61,7 +61,7 @@ pub trait Swarm: Sync {
     ///
     /// # Safety
     /// No other thread changes the ground at most two cells from the particle during the call.
-    unsafe fn put(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
+    unsafe fn insert_particle(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
 
     /// Moves the running particles. Returns the lanes of those that have just ended or left the block.
     ///
@@ -172,13 +172,13 @@ pub struct SwarmRun<P, O> {
     later: std::vec::IntoIter<P>,
     /// Particles that wait for the next round.
     particles: Vec<P>,
-    round: Option<Round<P, O>>,
+    round: Option<SwarmRound<P, O>>,
     outcome: O,
 }
 
-/// Round: in its first turn every other block runs its waiting particles, in the second the blocks between them do.
+/// Round of a swarm: in its first turn every other block runs its waiting particles, in the second the blocks between them do.
 #[derive(Clone)]
-struct Round<P, O> {
+struct SwarmRound<P, O> {
     blocks: BlockPartition,
     waiting: Vec<Vec<P>>,
     turn: usize,
@@ -211,7 +211,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     /// Nothing else accesses the ground of the swarm during the call.
     pub unsafe fn run_until<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
     where
-        S: Swarm<Particle = P, Outcome = O>,
+        S: ParticleKind<Particle = P, Outcome = O>,
     {
         let (begun, threads) = (AtomicUsize::new(0), rayon::current_num_threads());
         let is_late = || until.is_some_and(|until| Instant::now() >= until);
@@ -220,7 +220,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
             let mut round = match self.round.take() {
                 Some(round) => round,
                 None if self.particles.is_empty() => return true,
-                None => Round::new::<S>(tiling, std::mem::take(&mut self.particles)),
+                None => SwarmRound::new::<S>(tiling, std::mem::take(&mut self.particles)),
             };
             let (blocks, last) = (&round.blocks, round.last);
             let crowds = std::mem::take(&mut round.crowds);
@@ -251,7 +251,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     }
 
     /// Ends a turn and begins the next: adds the effects of its blocks in order, and passes on the particles that have left them.
-    fn end_turn<S: Swarm<Particle = P, Outcome = O>>(&mut self, round: &mut Round<P, O>) {
+    fn end_turn<S: ParticleKind<Particle = P, Outcome = O>>(&mut self, round: &mut SwarmRound<P, O>) {
         round.ran.sort_by_key(|(index, _)| *index);
         for (index, BlockResult { gone, left, outcome }) in round.ran.drain(..) {
             S::add(&mut self.outcome, outcome);
@@ -266,7 +266,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     }
 
     /// Ends a round: particles that leap far do so while no block runs, and the others wait for the next round.
-    fn end<S: Swarm<Particle = P, Outcome = O>>(&mut self, swarm: &S, round: Round<P, O>) {
+    fn end<S: ParticleKind<Particle = P, Outcome = O>>(&mut self, swarm: &S, round: SwarmRound<P, O>) {
         self.particles.extend(round.waiting.into_iter().flatten());
         for particle in round.far {
             let leap = RunBlock { swarm, block: &ParticleBlock::ALL, particles: vec![particle], last: 1 };
@@ -282,8 +282,8 @@ impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     }
 }
 
-impl<P: Copy, O> Round<P, O> {
-    fn new<S: Swarm<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
+impl<P: Copy, O> SwarmRound<P, O> {
+    fn new<S: ParticleKind<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
         let blocks = BlockPartition::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
         // Many particles that start in few rows are divided into blocks once they have spread.
         let many = blocks.count > 1 || particles.len() >= 2 * PER_BLOCK;
@@ -306,14 +306,14 @@ impl<P: Copy, O> Round<P, O> {
 }
 
 /// Queues particles in the blocks that contain them.
-fn send<S: Swarm>(blocks: &BlockPartition, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
+fn send<S: ParticleKind>(blocks: &BlockPartition, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
     for particle in particles {
         waiting[blocks.of(S::place(&particle)[1])].push(particle);
     }
 }
 
 /// Sorts particles by tile, so that neighbours in the list visit the same ground.
-fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
+fn in_order<S: ParticleKind>(tiling: Tiling, particles: &mut [S::Particle]) {
     particles.sort_by_cached_key(|particle| {
         let [x, y] = S::place(particle);
         tiling.of(x as usize, y as usize)
@@ -321,7 +321,7 @@ fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
 }
 
 /// Pass over the particles of a block. While it runs, no other thread accesses the ground in reach of the block.
-struct RunBlock<'a, S: Swarm> {
+struct RunBlock<'a, S: ParticleKind> {
     swarm: &'a S,
     block: &'a ParticleBlock,
     particles: Vec<S::Particle>,
@@ -337,7 +337,7 @@ struct BlockResult<P, O> {
     outcome: O,
 }
 
-impl<S: Swarm> Pass for RunBlock<'_, S> {
+impl<S: ParticleKind> Pass for RunBlock<'_, S> {
     type Output = BlockResult<S::Particle, S::Outcome>;
 
     #[inline(always)]
@@ -351,7 +351,7 @@ impl<S: Swarm> Pass for RunBlock<'_, S> {
         let mut runs = [false; LANES];
         for (lane, particle) in next.by_ref().take(LANES).enumerate() {
             // SAFETY: as above.
-            unsafe { swarm.put(&mut bundle, lane, particle) };
+            unsafe { swarm.insert_particle(&mut bundle, lane, particle) };
             runs[lane] = true;
         }
         while runs != [false; LANES] && last > 0 {
@@ -363,7 +363,7 @@ impl<S: Swarm> Pass for RunBlock<'_, S> {
                         ran.gone.extend(swarm.take(&mut bundle, lane, &mut ran.outcome));
                         match next.next() {
                             // SAFETY: as above.
-                            Some(particle) => unsafe { swarm.put(&mut bundle, lane, particle) },
+                            Some(particle) => unsafe { swarm.insert_particle(&mut bundle, lane, particle) },
                             None => runs[lane] = false,
                         }
                     }

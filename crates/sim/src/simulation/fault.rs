@@ -110,9 +110,9 @@ mod tests {
             assert_eq!((run.fault(), run.ticks()), (None, 1));
             run.terrain.softness = Grid::filled(1, 1, 0.5);
             run.tick();
-            let said = run.fault().expect("a layer is too small").to_string();
+            let message = run.fault().expect("a layer is too small").to_string();
             let start = "Droplets failed in tick 2: internal error (range start index ";
-            assert!(said.starts_with(start) && said.ends_with("); please report it"), "{said}");
+            assert!(message.starts_with(start) && message.ends_with("); please report it"), "{message}");
             run.tick();
             assert!(run.between_ticks() && run.ticks() == 1, "it goes on");
         }

@@ -309,7 +309,7 @@ impl GaugeGround {
 impl GaugeRiver {
     /// Returns the number for the river with the largest discharge, as in the Rivers panel.
     fn of(self, run: &Simulation, params: &RiverParams) -> Option<f64> {
-        let study = Study::of(&run.river_land(params), None);
+        let study = Study::of(&run.river_terrain(params), None);
         match self {
             Self::Concavity => study.concavity.map(|fit| fit.value),
             Self::Length => study.river.first().map(|source| 1e-3 * source.distance),
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn invalid_gauge_names_list_valid_alternatives() {
-        for (name, said) in [
+        for (name, expected) in [
             ("slope", "give a quantity and a summary"),
             ("slop.mean", "unknown quantity \"slop\"; use one of height"),
             ("slope.median", "use one of most, least"),
@@ -376,7 +376,7 @@ mod tests {
             ("rivers.depth", "use one of concavity"),
         ] {
             let error = Gauge::parse(name).expect_err(name);
-            assert!(error.contains(said), "{name}: {error}");
+            assert!(error.contains(expected), "{name}: {error}");
         }
     }
 }

@@ -188,17 +188,17 @@ impl Simulation {
 
     /// Returns the keys of the processes that are on or have run: the others have no state.
     pub fn processes_with_state(&self) -> Vec<&'static str> {
-        let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
-        kept.map(Slot::key).collect()
+        let slots = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
+        slots.map(Slot::key).collect()
     }
 
     /// Returns the state that these processes keep between ticks in addition to their parameters, by process and name.
-    pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, StateValue<'_>)> {
+    pub fn state_values(&mut self, keys: &[&str]) -> Vec<(String, StateValue<'_>)> {
         let mut all = Vec::new();
         for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {
             let key = slot.key();
-            let kept = slot.process.state_values(&self.terrain).into_iter();
-            all.extend(kept.map(|(name, memory)| (format!("{key}/{name}"), memory)));
+            let values = slot.process.state_values(&self.terrain).into_iter();
+            all.extend(values.map(|(name, memory)| (format!("{key}/{name}"), memory)));
         }
         all
     }
@@ -413,9 +413,9 @@ impl Simulation {
 
     /// Returns the geological time since the start, in years, if a process with such a clock is on or has run.
     pub fn years(&self) -> Option<f64> {
-        let mut kept =
+        let mut slots =
             self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != ProcessCounts::default());
-        kept.find_map(|slot| slot.process.capabilities().years)
+        slots.find_map(|slot| slot.process.capabilities().years)
     }
 
     /// Residual of the solids account, in cubic metres.

@@ -48,9 +48,8 @@ impl Simulation {
             others += other_change * other_change;
             both += own_change * other_change;
         }
-        let alike = (own > 0.0 && others > 0.0).then(|| both / (own * others).sqrt());
-        let numbers =
-            Difference { mean: difference.total() / count, size, range: difference.min_max(), correlation: alike };
+        let correlation = (own > 0.0 && others > 0.0).then(|| both / (own * others).sqrt());
+        let numbers = Difference { mean: difference.total() / count, size, range: difference.min_max(), correlation };
         Some((difference, numbers))
     }
 
@@ -103,12 +102,12 @@ impl Simulation {
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
             Quantity::DrainageArea => {
-                let kept = self.enabled_map(quantity).map(Cow::into_owned);
+                let stored = self.enabled_map(quantity).map(Cow::into_owned);
                 let found = || {
                     let areas = Drainage::of(terrain).areas(|_| terrain.cell_area());
                     Grid::from_cells(width, height, areas.into_iter().map(|area| area as f32).collect::<Vec<f32>>())
                 };
-                return kept.unwrap_or_else(found);
+                return stored.unwrap_or_else(found);
             }
             Quantity::Basin => {
                 let (_, numbers) = basins(&Channels::of(terrain, 1.0));
@@ -120,8 +119,8 @@ impl Simulation {
             | Quantity::WindFlux
             | Quantity::Abrasion
             | Quantity::Wetness => {
-                let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity, terrain));
-                return kept.map_or_else(|| Grid::filled(width, height, 0.0), Cow::into_owned);
+                let stored = self.slots.iter().find_map(|slot| slot.process.map(quantity, terrain));
+                return stored.map_or_else(|| Grid::filled(width, height, 0.0), Cow::into_owned);
             }
             Quantity::Speed => speed(),
             Quantity::Discharge => {

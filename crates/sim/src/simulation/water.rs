@@ -63,7 +63,7 @@ impl Simulation {
     }
 
     /// Returns the current terrain, with the maps of the droplets if its rivers follow them.
-    pub fn river_land(&self, params: &RiverParams) -> RiverTerrain {
+    pub fn river_terrain(&self, params: &RiverParams) -> RiverTerrain {
         let follows = params.course == Course::Droplets;
         let droplets = self.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
         let maps = droplets.and_then(|slot| {
@@ -75,7 +75,7 @@ impl Simulation {
     }
 
     /// Returns the starting terrain, with rivers that follow the ground.
-    pub fn river_land_at_start(&self, params: &RiverParams) -> RiverTerrain {
+    pub fn river_terrain_at_start(&self, params: &RiverParams) -> RiverTerrain {
         let Terrain { start, cell_size, edge, rain, sources, .. } = &self.terrain;
         let bare = Terrain::bare(start.clone(), *cell_size, *edge);
         let terrain = Terrain { rain: rain.clone(), sources: sources.clone(), ..bare };

@@ -154,9 +154,9 @@ fn undoing_a_stroke_returns_to_its_tick() {
     let later = terrain(&app);
     ask(&mut app, EditCommand::Undo);
     assert!((terrain(&app) == before, ticks(&app)) == (true, 3));
-    let told =
+    let is_notified =
         |app: &App, text: &str| app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(text));
-    assert!(told(&app, "back at tick 3"));
+    assert!(is_notified(&app, "back at tick 3"));
     // The simulation continues as if the stroke had not been made.
     run(&mut app, 4);
     run(&mut other, 7);
@@ -415,9 +415,9 @@ fn unsaved_undone_strokes_are_reported() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     ask(&mut app, FileCommand::SaveProject(folder.path().join("hill.thalweg")));
-    let told = |notice: &Notice| notice.text == "The oldest 3 undone strokes were not saved with the project.";
+    let reports_loss = |notice: &Notice| notice.text == "The oldest 3 undone strokes were not saved with the project.";
     let texts: Vec<&str> = app.world().resource::<Notices>().shown().map(|notice| notice.text.as_str()).collect();
-    assert!(app.world().resource::<Notices>().shown().any(told), "{texts:?}");
+    assert!(app.world().resource::<Notices>().shown().any(reports_loss), "{texts:?}");
 }
 
 #[test]

@@ -64,8 +64,8 @@ impl ScalarRivers {
         for cell in 0..self.ground.len() {
             self.ground[cell] += if self.on_border(cell) { 0.0 } else { lift };
         }
-        let (order, ways) = self.route();
-        self.cut(params, &order, &ways);
+        let (order, directions) = self.route();
+        self.cut(params, &order, &directions);
         let area = self.cell_size * self.cell_size;
         let lambda = f64::from(params.diffusivity) * years / area;
         if lambda > 0.0 {
@@ -81,56 +81,56 @@ impl ScalarRivers {
         let count = self.ground.len();
         // Heights are compared to a tenth of a micrometre.
         let rank = |level: f64| (level * 1e7) as i64;
-        let mut ways: Vec<Option<FlowDirection>> = vec![None; count];
+        let mut directions: Vec<Option<FlowDirection>> = vec![None; count];
         let (mut order, mut queue) = (Vec::with_capacity(count), BinaryHeap::new());
         for cell in (0..count).filter(|&cell| self.on_border(cell)) {
             let level = self.ground[cell];
-            ways[cell] = Some(FlowDirection { receiver: cell, far: 0.0, level });
+            directions[cell] = Some(FlowDirection { receiver: cell, far: 0.0, level });
             queue.push(Reverse((rank(level), cell)));
         }
         while let Some(Reverse((_, cell))) = queue.pop() {
             order.push(cell);
-            let Some(below) = ways[cell] else { continue };
+            let Some(below) = directions[cell] else { continue };
             for (other, far) in self.around(cell) {
-                if ways[other].is_none() {
+                if directions[other].is_none() {
                     let level = self.ground[other].max(below.level);
-                    ways[other] = Some(FlowDirection { receiver: cell, far, level });
+                    directions[other] = Some(FlowDirection { receiver: cell, far, level });
                     queue.push(Reverse((rank(level), other)));
                 }
             }
         }
-        let mut ways: Vec<FlowDirection> = ways.into_iter().flatten().collect();
+        let mut directions: Vec<FlowDirection> = directions.into_iter().flatten().collect();
         // On dry ground, water follows the steepest descent.
         for &cell in order.iter().filter(|&&cell| !self.on_border(cell)) {
-            let own = ways[cell].level;
+            let own = directions[cell].level;
             let mut steepest = 0.0;
             for (other, far) in self.around(cell).filter(|_| self.ground[cell] == own) {
-                let slope = (own - ways[other].level) / far;
-                if slope > steepest && rank(ways[other].level) < rank(own) {
-                    (steepest, ways[cell].receiver, ways[cell].far) = (slope, other, far);
+                let slope = (own - directions[other].level) / far;
+                if slope > steepest && rank(directions[other].level) < rank(own) {
+                    (steepest, directions[cell].receiver, directions[cell].far) = (slope, other, far);
                 }
             }
         }
-        (order, ways)
+        (order, directions)
     }
 
     /// Limits slopes, and erodes and deposits along rivers: the equations of `solve.rs`.
-    fn cut(&mut self, params: &Params, order: &[usize], ways: &[FlowDirection]) {
+    fn cut(&mut self, params: &Params, order: &[usize], directions: &[FlowDirection]) {
         let count = self.ground.len();
         let area = self.cell_size * self.cell_size;
         let (m, deposition) = (f64::from(params.area_exponent), f64::from(params.deposition));
         let cuts = f64::from(params.erodibility) * f64::from(params.years_per_tick);
         let (mut areas, mut flux, mut follow) = (vec![area; count], vec![0.0; count], vec![0.0; count]);
         let stands = |far: f64| f64::from(params.critical_slope) * far;
-        let inner = || order.iter().copied().filter(|&cell| ways[cell].receiver != cell);
+        let inner = || order.iter().copied().filter(|&cell| directions[cell].receiver != cell);
         for cell in inner() {
-            let FlowDirection { receiver, far, .. } = ways[cell];
+            let FlowDirection { receiver, far, .. } = directions[cell];
             let own = self.ground[cell];
             self.ground[cell] = own.min(self.ground[receiver] + stands(far));
             flux[cell] = (own - self.ground[cell]) * area;
         }
         for cell in inner().rev() {
-            let FlowDirection { receiver, far, level } = ways[cell];
+            let FlowDirection { receiver, far, level } = directions[cell];
             let fall = self.ground[cell] - self.ground[receiver];
             let lake = self.ground[cell] < level;
             let cut = if lake { 0.0 } else { cuts * libm::pow(areas[cell], m) / far };
@@ -146,7 +146,7 @@ impl ScalarRivers {
         }
         let mut grown = vec![0.0; count];
         for cell in inner() {
-            grown[cell] = flux[cell] + follow[cell] * grown[ways[cell].receiver];
+            grown[cell] = flux[cell] + follow[cell] * grown[directions[cell].receiver];
         }
         self.ground.iter_mut().zip(&grown).for_each(|(ground, grown)| *ground += grown);
     }

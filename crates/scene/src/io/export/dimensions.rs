@@ -1,6 +1,6 @@
 //! Size of exports, and their division into tiles.
 
-use super::{Print, sets::ExportSet, weights::WeightMask};
+use super::{PrintDimensions, sets::ExportSet, weights::WeightMask};
 use thalweg_sim::core::{bounds::InvalidInput, terrain::Terrain};
 
 /// Number of cells of the exports.
@@ -42,7 +42,7 @@ impl Size {
 
 /// Conversion of a non-square map to a square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Square {
+pub enum SquareConversion {
     /// Keep the map in the upper left and pad to the right and below.
     #[default]
     Pad,
@@ -197,9 +197,9 @@ pub struct Dimensions {
     /// Number of cells of a map, or of a tile if the size requires a square.
     pub size: Size,
     /// Conversion to a square, if the size requires one.
-    pub square: Square,
+    pub square: SquareConversion,
     /// Dimensions of a mesh for 3D printing.
-    pub print: Print,
+    pub print: PrintDimensions,
     /// Division into tiles; `None` for one file per map.
     pub tiles: Option<TileGrid>,
     /// Key of the [`ExportSet`] whose import settings accompany the files; `None` for none.
@@ -295,11 +295,11 @@ impl Dimensions {
         // Tiles are squares: the proportions of the window are those of the grid of tiles.
         let (across, down) = tiles.count;
         let window = match self.square {
-            Square::Pad => {
+            SquareConversion::Pad => {
                 let size = (width.max((height * across).div_ceil(down)), height.max((width * down).div_ceil(across)));
                 ExportWindow { first: (0, 0), size }
             }
-            Square::Crop => {
+            SquareConversion::Crop => {
                 let size = (width.min(height * across / down).max(1), height.min(width * down / across).max(1));
                 ExportWindow { first: ((width - size.0) / 2, (height - size.1) / 2), size }
             }

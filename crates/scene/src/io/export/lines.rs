@@ -51,7 +51,7 @@ impl GeoreferencedRivers {
         geo: Option<Georeference>,
         window: ExportWindow,
     ) -> Result<Self, Error> {
-        let (network, terrain) = (run.river_land(params).network(), &run.terrain);
+        let (network, terrain) = (run.river_terrain(params).network(), &run.terrain);
         if network.places() > MAX_POINTS {
             let wrong =
                 format!("the river network has {} points, more than the limit of {MAX_POINTS}", network.places());

@@ -18,14 +18,14 @@ use thalweg_sim::core::{analysis, grid::Grid, terrain::Terrain};
 
 /// Dimensions of a 3D print, in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Print {
+pub struct PrintDimensions {
     /// Length of the longer side.
     pub width: f32,
     /// Thickness of the base below the lowest point.
     pub base: f32,
 }
 
-impl Default for Print {
+impl Default for PrintDimensions {
     fn default() -> Self {
         Self { width: 150.0, base: 3.0 }
     }
@@ -236,7 +236,12 @@ pub(super) fn write_obj(
 ///
 /// # Errors
 /// The file cannot be written.
-pub(super) fn write_stl(path: &Path, grid: &MeshGrid, print: Print, progress: &JobProgress) -> Result<(), Error> {
+pub(super) fn write_stl(
+    path: &Path,
+    grid: &MeshGrid,
+    print: PrintDimensions,
+    progress: &JobProgress,
+) -> Result<(), Error> {
     let (width, height) = grid.size();
     let ground = &grid.ground;
     let scale = print.width / (ground.width().max(ground.height()) as f32 * grid.cell_size);

@@ -29,9 +29,9 @@ use serde_json::{Value, json};
 
 use self::{dimensions::ExportTile, mesh::MeshGrid, write::MapPixels};
 pub use self::{
-    dimensions::{Dimensions, ExportWindow, Size, Square, TileGrid, TileNames, WeightChannels},
+    dimensions::{Dimensions, ExportWindow, Size, SquareConversion, TileGrid, TileNames, WeightChannels},
     import::ImportNotes,
-    mesh::Print,
+    mesh::PrintDimensions,
     sets::{ExportSet, SETS},
     subject::ExportSubject,
     weights::WeightMask,

@@ -112,7 +112,7 @@ impl ExportSubject {
             moves.extend(drains.map(|(name, make)| (name, fitted(make(&run.terrain)))));
         }
         let flow = asks(|content| matches!(content, Content::FlowMap))
-            .then(|| run.river_land(&session.rivers).flow_map().map(fitted));
+            .then(|| run.river_terrain(&session.rivers).flow_map().map(fitted));
         let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
             let nodata = nodata::resample_mask(nodata, (width, height));
             padded(nodata::resample_mask(&analysis::windowed_map(&nodata, first, around), resampled))

@@ -23,7 +23,7 @@ fn subject(terrain: Terrain) -> ExportSubject {
     let run = Simulation::new(terrain.clone(), 1);
     let window = Dimensions::default().window(&run.terrain);
     let rivers = GeoreferencedRivers::of("hills", &run, &RiverParams::default(), None, window).expect("they are few");
-    let flow = Some(run.river_land(&RiverParams::default()).flow_map());
+    let flow = Some(run.river_terrain(&RiverParams::default()).flow_map());
     ExportSubject {
         terrain,
         look,
@@ -56,8 +56,8 @@ fn written(file: (&str, &str), subject: &ExportSubject) -> (tempfile::TempDir, P
 #[test]
 fn every_export_format_has_description_and_title() {
     for map in maps() {
-        let told = |format: &&'static str| !about_format(map, format).is_empty();
-        assert_eq!(formats(map).iter().find(|format| !told(format)), None, "{map}");
+        let is_described = |format: &&'static str| !about_format(map, format).is_empty();
+        assert_eq!(formats(map).iter().find(|format| !is_described(format)), None, "{map}");
         for (title, ending) in endings(map) {
             let name = Export::new(map, ending).expect("it is one of its formats").file_name();
             assert!(!title.is_empty() && name.ends_with(ending), "{name}");
@@ -133,7 +133,7 @@ fn export_sizes_match_game_engines() {
 }
 
 /// A georeferenced terrain of 60 × 40 cells of 30 m with a NODATA gap, rain and droplets.
-fn river_land() -> Session {
+fn river_terrain() -> Session {
     let heights = Grid::from_fn(60, 40, |x, y| 40.0 - 0.5 * y as f32 + 3.0 * (x as f32 * 0.3).cos());
     let nodata = Some(Grid::from_fn(60, 40, |x, y| f32::from((10..16).contains(&x) && (20..28).contains(&y))));
     let geo = Some(Georeference { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, crs: Crs::Unknown });
@@ -148,7 +148,7 @@ fn river_land() -> Session {
 
 #[test]
 fn rivers_use_longitude_latitude_when_crs_is_known() {
-    let mut session = river_land();
+    let mut session = river_terrain();
     let points = |session: &Session| -> Vec<[f64; 2]> {
         let export = Export::new("rivers", "geojson").expect("it can be saved");
         let subject = ExportSubject::new(session, Dimensions::default(), &[export]).expect("it is small");
@@ -179,7 +179,7 @@ const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-disch
 
 #[test]
 fn padding_of_square_export_is_nodata_without_flow() {
-    let session = river_land();
+    let session = river_terrain();
     let files: Vec<String> =
         MOVES.into_iter().chain(["height", "water", "deposits"]).map(|map| format!("{map}.r32")).collect();
     let files = files.iter().map(String::as_str).chain(["height.tif", "height.asc", "discharge.tif", "nodata.r32"]);
@@ -237,16 +237,17 @@ fn padding_of_square_export_is_nodata_without_flow() {
 
 #[test]
 fn exported_nodata_round_trips() {
-    let session = river_land();
-    let kept = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
+    let session = river_terrain();
+    let nodata_mask = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
     let exports = [Export::parse("height.tif").expect("known"), Export::parse("height.asc").expect("known")];
     let subject = ExportSubject::new(&session, Dimensions::default(), &exports).expect("it is small");
     for export in exports {
         let (_folder, path) = written((export.map, export.format), &subject);
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        assert!(back.nodata == kept, "{path:?}");
+        assert!(back.nodata == nodata_mask, "{path:?}");
         let ground = session.simulation.terrain.ground();
-        let known = back.heights.iter().zip(ground.iter()).zip(kept.iter().flat_map(|kept| kept.iter()));
+        let known =
+            back.heights.iter().zip(ground.iter()).zip(nodata_mask.iter().flat_map(|nodata_mask| nodata_mask.iter()));
         assert!(known.filter(|(_, nodata)| **nodata == 0.0).all(|((a, b), _)| a == b), "{path:?}");
         // A height equal to the default NODATA value is data.
         let mut deep = subject.clone();
@@ -254,7 +255,7 @@ fn exported_nodata_round_trips() {
         deep.terrain.sand[7] = 0.0;
         let (_folder, path) = written((export.map, export.format), &deep);
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        assert!(back.heights[7] == nodata::DEFAULT_NODATA && back.nodata == kept, "{path:?}");
+        assert!(back.heights[7] == nodata::DEFAULT_NODATA && back.nodata == nodata_mask, "{path:?}");
     }
     // Without NODATA cells there is no NODATA tag.
     let (_folder, path) = written(("height", "tif"), &ExportSubject { nodata: None, ..subject });
@@ -324,7 +325,7 @@ fn sidecar_of_slopes_has_their_range_in_degrees() {
 
 #[test]
 fn number_of_files_is_known_before_they_are_written() {
-    let mut session = river_land();
+    let mut session = river_terrain();
     let map = session.heightmap.as_mut().and_then(std::sync::Arc::get_mut).expect("it is not shared");
     map.geo.as_mut().expect("it has a place").crs = Crs::Epsg(32612);
     let all = maps().into_iter().flat_map(|map| formats(map).iter().filter_map(|format| Export::new(map, format).ok()));
@@ -349,7 +350,7 @@ fn number_of_files_is_known_before_they_are_written() {
 
 #[test]
 fn rows_run_upwards_if_this_export_has_raw_cells() {
-    let session = river_land();
+    let session = river_terrain();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let is_bottom_up = |files: &[&str]| {
         let exports: Vec<Export> = files.iter().map(|file| Export::parse(file).expect("it can be saved")).collect();
@@ -398,7 +399,7 @@ fn flow_map_encodes_direction_and_strength() {
     // Without rain there is no flow.
     let mut run = Simulation::new(Terrain::bare(Grid::filled(8, 8, 1.0), 5.0, Edge::Wall), 1);
     run.terrain.rain = Some(Grid::filled(8, 8, 0.0));
-    let none = run.river_land(&RiverParams::default()).flow_map();
+    let none = run.river_terrain(&RiverParams::default()).flow_map();
     assert!(none.iter().all(|part| part.iter().all(|&value| value == 0.0)));
 }
 
@@ -453,7 +454,7 @@ fn stl_is_watertight_with_the_terrain_volume() {
         mesh.map(|triangle| triangle.expect("it is whole").vertices.map(|vertex| vertex.0)).collect();
     let (volume, closed) = enclosed(triangles.iter().copied());
     assert!(closed, "there is a hole");
-    let Print { width, base } = Print::default();
+    let PrintDimensions { width, base } = PrintDimensions::default();
     let scale = f64::from(width) / (41.0 * 3.0);
     let ground = terrain.ground();
     let lowest = ground.min_max().0;
@@ -528,18 +529,19 @@ fn gltf_and_obj_are_valid_for_other_readers() {
 
 #[test]
 fn cropped_square_is_centred_and_georeferenced() {
-    let mut session = river_land();
+    let mut session = river_terrain();
     session.rivers.from_cells = 30.0;
     let exports: Vec<Export> =
         ["height.r32", "height.tif", "nodata.r32", "discharge.r32", "rivers.geojson", "rivers.csv"]
             .iter()
             .map(|file| Export::parse(file).expect("it can be saved"))
             .collect();
-    let of = |size: Size, square: Square| {
+    let of = |size: Size, square: SquareConversion| {
         let dimensions = Dimensions { size, square, ..Dimensions::default() };
         ExportSubject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"))
     };
-    let (whole, cropped) = (of(Size::Working, Square::Crop), of(Size::PowerOfTwoPlusOne, Square::Crop));
+    let (whole, cropped) =
+        (of(Size::Working, SquareConversion::Crop), of(Size::PowerOfTwoPlusOne, SquareConversion::Crop));
     // A size without a square is not cropped: 60 × 40 cells. The centre square has 40, including the NODATA gap.
     assert_eq!((whole.terrain.width(), whole.terrain.height()), (60, 40));
     assert_eq!((cropped.terrain.width(), cropped.terrain.height(), cropped.map), (65, 65, (65, 65)));
@@ -580,7 +582,7 @@ fn rivers_and_square_maps_share_their_origin() {
     let params = RiverParams { from_cells: 100.0, ..RiverParams::default() };
     let folder = tempfile::tempdir().expect("a temporary folder");
     // The first point of a river: right and up in GeoJSON, right and down in the table.
-    let first = |square: Square| {
+    let first = |square: SquareConversion| {
         let dimensions = Dimensions { size: Size::Unreal, square, ..Dimensions::default() };
         let rivers = GeoreferencedRivers::of("valley", &run, &params, None, dimensions.window(&run.terrain))
             .expect("they are few");
@@ -594,10 +596,10 @@ fn rivers_and_square_maps_share_their_origin() {
         let cell = |column: usize| row.split(',').nth(column).expect("it is there").parse().expect("it is a number");
         ([0, 1].map(|axis| place[axis].as_f64().expect("it is a number")), [cell(2), cell(3)])
     };
-    let ([x, y], [column, row]): ([f64; 2], [f64; 2]) = first(Square::Pad);
+    let ([x, y], [column, row]): ([f64; 2], [f64; 2]) = first(SquareConversion::Pad);
     // The window is 600 m wide, the map covers the left 400 m.
     assert!((x - column).abs() < 1e-3 && (y - (600.0 - row)).abs() < 1e-3, "{x}, {y} and {column}, {row}");
-    let (place, [cropped_column, cropped_row]) = first(Square::Crop);
+    let (place, [cropped_column, cropped_row]) = first(SquareConversion::Crop);
     // The window is 400 m high: 100 m are cropped at the top and at the bottom.
     assert_eq!((cropped_column, cropped_row), (column, row - 100.0));
     assert!((place[0] - cropped_column).abs() < 1e-3 && (place[1] - (400.0 - cropped_row)).abs() < 1e-3);
@@ -611,7 +613,8 @@ fn cropped_square_gets_upstream_flow_without_wrapping() {
     for edge in [Edge::Open, Edge::Wrap] {
         session.simulation = Simulation::new(Terrain::bare(ground.clone(), 1.0, edge), 1);
         let exports = ["flow", "slope"].map(|map| Export::new(map, "r32").expect("it can be saved"));
-        let dimensions = Dimensions { size: Size::PowerOfTwoPlusOne, square: Square::Crop, ..Dimensions::default() };
+        let dimensions =
+            Dimensions { size: Size::PowerOfTwoPlusOne, square: SquareConversion::Crop, ..Dimensions::default() };
         let subject = ExportSubject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
         let folder = tempfile::tempdir().expect("a temporary folder");
         let [flow, slope] = exports.map(|export| {
@@ -633,7 +636,7 @@ fn cropped_square_gets_upstream_flow_without_wrapping() {
 
 #[test]
 fn exported_rivers_match_map_coordinates() {
-    let mut session = river_land();
+    let mut session = river_terrain();
     session.rivers.from_cells = 30.0;
     let network = RiverNetwork::from_terrain(&session.simulation.terrain, &session.rivers);
     assert!(network.reaches.len() > 3, "{} reaches", network.reaches.len());
@@ -679,8 +682,8 @@ fn exported_rivers_match_map_coordinates() {
     session.simulation.terrain = huge;
     let error =
         ExportSubject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
-    let said = "points, more than the limit of 2000000; raise rivers.from_cells above 1";
-    assert!(error.contains(said), "{error}");
+    let expected = "points, more than the limit of 2000000; raise rivers.from_cells above 1";
+    assert!(error.contains(expected), "{error}");
 }
 
 /// Returns dimensions with tiles.
@@ -690,7 +693,7 @@ fn tiled(count: (usize, usize), overlap: usize, names: TileNames) -> Dimensions 
 
 #[test]
 fn tiles_share_codes_have_one_range_and_are_read_back_as_one_map() {
-    let session = river_land();
+    let session = river_terrain();
     let ground = session.simulation.terrain.ground();
     let whole = ExportSubject::new(&session, Dimensions::default(), &[]).expect("it is small");
     for (names, overlap, count) in [
@@ -752,7 +755,7 @@ fn tiles_of_engine_sizes_cover_the_map() {
 
 #[test]
 fn a_missing_tile_and_too_many_tiles_are_refused_in_a_sentence() {
-    let session = river_land();
+    let session = river_terrain();
     let export = Export::new("height", "png").expect("it can be saved");
     let new = |count, overlap| ExportSubject::new(&session, tiled(count, overlap, TileNames::Unreal), &[export]);
     for (count, overlap) in [((0, 1), 1), ((65, 1), 1), ((60, 40), 1), ((2, 2), 33)] {

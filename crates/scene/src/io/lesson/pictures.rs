@@ -16,7 +16,7 @@ const PIXEL_BYTES: u64 = 16;
 
 /// Picture in a Markdown text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PictureLink {
+pub struct LessonImageLink {
     /// Byte range in the text.
     pub range: Range<usize>,
     /// Alternative text.
@@ -26,15 +26,15 @@ pub struct PictureLink {
 }
 
 /// Returns the pictures of a Markdown text, in order.
-pub fn pictures(text: &str) -> Vec<PictureLink> {
-    let mut links: Vec<PictureLink> = Vec::new();
+pub fn pictures(text: &str) -> Vec<LessonImageLink> {
+    let mut links: Vec<LessonImageLink> = Vec::new();
     // Pictures in the alternative text of another are part of that text.
     let mut depth = 0;
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 if depth == 0 {
-                    links.push(PictureLink { range, alt: String::new(), file: dest_url.to_string() });
+                    links.push(LessonImageLink { range, alt: String::new(), file: dest_url.to_string() });
                 }
                 depth += 1;
             }

@@ -44,13 +44,13 @@ pub struct LessonReport {
     pub date: String,
     /// Charts of the terrain.
     pub charts: Vec<Chart>,
-    /// Picture of the terrain.
-    pub terrain: TerrainPicture,
+    /// Image of the terrain.
+    pub terrain: TopViewImage,
 }
 
-/// Picture of the terrain from above.
+/// Image of the terrain in the top view.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TerrainPicture {
+pub struct TopViewImage {
     /// Number of ticks.
     tick: u64,
     /// Columns and rows.
@@ -59,7 +59,7 @@ pub struct TerrainPicture {
     pixels: Vec<u8>,
 }
 
-impl TerrainPicture {
+impl TopViewImage {
     /// Renders the present terrain with its water.
     pub fn of(session: &Session) -> Self {
         let (terrain, look) = (&session.simulation.terrain, &session.look);
@@ -130,11 +130,11 @@ fn blocks(report: &LessonReport, picture: String) -> Vec<ReportBlock> {
         ReportBlock::Note(format!("{name} · {date} · Thalweg {version} · scene {}", head.scene)),
     ];
     // Run tasks without text have nothing to report.
-    let told = |step: &LessonStep| match &step.task {
+    let is_reported = |step: &LessonStep| match &step.task {
         Some(Task::Run { .. }) => !step.text.trim().is_empty(),
         task => task.is_some(),
     };
-    for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| told(step)) {
+    for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| is_reported(step)) {
         blocks.push(ReportBlock::Heading(step.title.clone()));
         blocks.push(ReportBlock::Text(step.text.clone()));
         blocks.extend(step.task.iter().flat_map(|task| answers(report, task, number)));
@@ -528,7 +528,7 @@ mod tests {
             student: student.to_owned(),
             date: "2026-05-03, 14:05".to_owned(),
             charts: charts.to_vec(),
-            terrain: TerrainPicture { tick: 7, size: (2, 1), pixels: vec![255, 0, 0, 0, 0, 255] },
+            terrain: TopViewImage { tick: 7, size: (2, 1), pixels: vec![255, 0, 0, 0, 0, 255] },
         }
     }
 
@@ -565,9 +565,9 @@ mod tests {
     #[test]
     fn picture_shows_the_terrain_and_its_water() {
         let mut session = open_first("round-hill", &Default::default()).unwrap_or_else(|error| panic!("{error}"));
-        let dry = TerrainPicture::of(&session);
+        let dry = TopViewImage::of(&session);
         session.simulation.terrain.water.fill(1.0);
-        let wet = TerrainPicture::of(&session);
+        let wet = TopViewImage::of(&session);
         assert_eq!((dry.tick, dry.size), (0, wet.size));
         let water = session.water_look.color.map(|part| (part * 255.0) as u8);
         assert!(wet.pixels.chunks_exact(3).all(|pixel| pixel == water));

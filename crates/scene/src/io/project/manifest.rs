@@ -64,7 +64,7 @@ impl SavedViews {
 }
 
 impl Camera {
-    pub(super) fn is_sane(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         let numbers = self.focus.into_iter().chain([self.yaw, self.pitch, self.distance]);
         numbers.into_iter().all(|number| number.abs() < 1e6) && self.distance > 0.0
     }

@@ -180,7 +180,7 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     let mut sessions =
         runs.map(|(index, run)| restore_session(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
-    let sane = |camera: Option<Camera>| camera.filter(Camera::is_sane);
+    let valid = |camera: Option<Camera>| camera.filter(Camera::is_valid);
     // Invalid views are discarded, as the simulation matters more.
     let keys = CameraKeyframes::of(manifest.camera_keys).unwrap_or_else(|wrong| {
         sessions[0].warnings.push(format!("Camera keyframes were discarded: {wrong}."));
@@ -206,7 +206,7 @@ pub fn keys(path: &Path) -> Result<CameraKeyframes, Error> {
 ///
 /// # Errors
 /// As [`open()`].
-pub fn open_whole(path: &Path) -> Result<Project, Error> {
+pub fn open_with_timeline(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
     if let Some(file) = &project.file {
         // The file may have been moved, or may contain another terrain by now.

@@ -83,9 +83,9 @@ fn opened(path: &Path) -> Project {
 /// Everything that can be compared in a session.
 fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
     let keys = session.simulation.processes_with_state();
-    let kept: Vec<Grid> = session
+    let values: Vec<Grid> = session
         .simulation
-        .memories(&keys)
+        .state_values(&keys)
         .into_iter()
         .map(|(_, memory)| match memory {
             StateValue::Cells(cells) => Grid::from_cells(cells.len(), 1, cells),
@@ -94,7 +94,7 @@ fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
         })
         .collect();
     let simulation = &session.simulation;
-    let said = format!(
+    let settings = format!(
         "{:?} {:?} {} {} {:?} {:?} {:?} {}",
         simulation.ledger,
         session.all_parameters(),
@@ -105,7 +105,7 @@ fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
         simulation.slots.iter().map(|slot| slot.enabled).collect::<Vec<_>>(),
         session.title,
     );
-    (simulation.terrain.clone(), kept, said)
+    (simulation.terrain.clone(), values, settings)
 }
 
 #[test]
@@ -122,8 +122,9 @@ fn project_round_trips_and_continues_bit_identically() {
             assert!(was == is);
         }
         for (was, is) in project.sessions.iter().zip(&again.sessions) {
-            let kept = |session: &Session| session.heightmap.as_ref().map(|map| (map.geo.clone(), map.nodata.clone()));
-            assert_eq!(kept(was), kept(is));
+            let metadata =
+                |session: &Session| session.heightmap.as_ref().map(|map| (map.geo.clone(), map.nodata.clone()));
+            assert_eq!(metadata(was), metadata(is));
         }
         for session in project.sessions.iter_mut().chain(&mut again.sessions) {
             (0..6).for_each(|_| session.simulation.tick());
@@ -169,8 +170,8 @@ fn damaged_project_is_rejected_or_unchanged() {
     let whole = fs::read(&path).expect("it was just written");
     let wanted: Vec<_> = project.sessions.iter_mut().map(state).collect();
     for length in [0, 1, 21, 22, 100, 1000, whole.len() / 2, whole.len() - 30, whole.len() - 1] {
-        let told = refused(&whole[..length]).expect("it is cut off");
-        assert!(told.contains("bad.thalweg: ") && told.contains("open an intact .thalweg file"), "{told}");
+        let message = refused(&whole[..length]).expect("it is cut off");
+        assert!(message.contains("bad.thalweg: ") && message.contains("open an intact .thalweg file"), "{message}");
     }
     assert!(refused(b"PK\x03\x04 nothing else").is_some() && refused(&[0x89, b'P', b'N', b'G']).is_some());
     let mut stream = RandomStream::new(1, "flips", 0);
@@ -210,8 +211,8 @@ fn assert_flips_are_noticed(whole: &[u8], places: Vec<usize>, wanted: &[(Terrain
         match open(&path) {
             Err(error) => {
                 refusals += 1;
-                let told = error.to_string();
-                assert!(told.contains("flipped.thalweg: ") && !told.contains('\n'), "{told}");
+                let message = error.to_string();
+                assert!(message.contains("flipped.thalweg: ") && !message.contains('\n'), "{message}");
             }
             Ok(mut same) => {
                 let found: Vec<_> = same.sessions.iter_mut().map(state).collect();
@@ -266,8 +267,8 @@ fn timeline_keyframes_round_trip_bit_identically() {
     ] {
         let bytes = with(&path, name, change);
         fs::write(&path, bytes).expect("it is writable");
-        let told = keyframes(&path).expect_err(name).to_string();
-        assert!(told.contains("work.thalweg: ") && !told.contains('\n'), "{told}");
+        let message = keyframes(&path).expect_err(name).to_string();
+        assert!(message.contains("work.thalweg: ") && !message.contains('\n'), "{message}");
         opened(&path);
         fs::write(&path, &whole).expect("it is writable");
     }
@@ -306,11 +307,11 @@ fn unknown_format_bombs_and_invalid_values_are_rejected() {
         .expect("it is refused")
     };
     for other in [1, 3] {
-        let told = manifest("format: 2", &format!("format: {other},\n    invented: \"later\""));
-        let said = "project format {} is not supported, expected 2; open it with Thalweg 0.1.0, which wrote it";
-        assert!(told.contains(&said.replace("{}", &other.to_string())), "{told}");
+        let message = manifest("format: 2", &format!("format: {other},\n    invented: \"later\""));
+        let expected = "project format {} is not supported, expected 2; open it with Thalweg 0.1.0, which wrote it";
+        assert!(message.contains(&expected.replace("{}", &other.to_string())), "{message}");
     }
-    for (from, to, said) in [
+    for (from, to, expected) in [
         ("size: (32, 32)", "size: (40000, 40000)", "each side ranges from 1 to 4096 cells"),
         ("size: (32, 32)", "size: (0, 32)", "each side ranges from 1 to 4096 cells"),
         ("cell_size: 120.0", "cell_size: -80.0", "the cell size is -"),
@@ -330,8 +331,8 @@ fn unknown_format_bombs_and_invalid_values_are_rejected() {
             "map begin junk is unknown",
         ),
     ] {
-        let told = manifest(from, to);
-        assert!(told.contains(said), "{told}");
+        let message = manifest(from, to);
+        assert!(message.contains(expected), "{message}");
     }
     let unordered = with(&path, "manifest.ron", |bytes| {
         let text = String::from_utf8(bytes).expect("it is text");
@@ -342,13 +343,13 @@ fn unknown_format_bombs_and_invalid_values_are_rejected() {
     fs::write(&other, unordered).expect("it is writable");
     let without = opened(&other);
     assert!(without.views.saved.keys.list().is_empty() && without.sessions[0].warnings.len() == 1, "and says so");
-    let told = keys(&other).expect_err("its keys are wrong").to_string();
-    assert!(told.contains("camera keyframes are damaged (the camera keyframes are not in order"), "{told}");
+    let message = keys(&other).expect_err("its keys are wrong").to_string();
+    assert!(message.contains("camera keyframes are damaged (the camera keyframes are not in order"), "{message}");
     let began = Instant::now();
     let bomb = refused(&with(&path, "run-1/sand.lz4", |_| vec![0; 300 << 20])).expect("it is refused");
     assert!(bomb.contains("run-1/sand.lz4 is longer than allowed"), "{bomb}");
     println!("a bomb is refused after {:.1} s", began.elapsed().as_secs_f64());
-    for (map, value, said) in [
+    for (map, value, expected) in [
         ("water", f32::NAN, "is NaN; a thickness or depth must be between 0 and"),
         ("sand", -1.0, "is -1; a thickness or depth must be between 0 and"),
         ("sand", 3.4e38, "is 3.4e38; a thickness or depth"),
@@ -358,14 +359,14 @@ fn unknown_format_bombs_and_invalid_values_are_rejected() {
         ("water/flow x", 1e35, "is 1e35; a state variable must be between"),
     ] {
         let name = format!("run-2/{map}.lz4");
-        let told = refused(&with(&path, &name, |bytes| {
+        let message = refused(&with(&path, &name, |bytes| {
             let mut cells = PackedGrid::from_bytes(bytes, 4096, STATE_VARIABLE).expect("it is sound").unpack();
             cells[2] = value;
             PackedGrid::pack(&cells).bytes().to_vec()
         }));
-        let told = told.expect("it is refused");
-        let place = format!("{name} has invalid values: the value in column 2, row 0 (counted from 0) {said}");
-        assert!(told.contains(&place), "{told}");
+        let message = message.expect("it is refused");
+        let place = format!("{name} has invalid values: the value in column 2, row 0 (counted from 0) {expected}");
+        assert!(message.contains(&place), "{message}");
     }
 }
 

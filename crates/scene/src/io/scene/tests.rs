@@ -232,8 +232,8 @@ fn erosion_is_independent_of_resolution() {
             println!("{process} {side}²: {share:.3} {:.4}", correlation(own_heights, heights));
             assert!(share.abs() < 0.15, "{process} {side}²: {share}");
             assert!((own_seconds / seconds.max(1e-9) - 1.0).abs() < 1e-3 || *seconds == 0.0, "{process} {side}²");
-            let alike = correlation(own_heights, heights);
-            assert!(alike > 0.98, "{process} {side}²: {alike}");
+            let similarity = correlation(own_heights, heights);
+            assert!(similarity > 0.98, "{process} {side}²: {similarity}");
         }
     }
 }

@@ -269,8 +269,8 @@ fn heights_are_converted_to_metres() {
         let raw = |cell: u16| f32::from(if factor == 1000.0 { cell % 9 } else { cell });
         let right = map.heights.iter().zip(cells()).all(|(a, b)| (a - (raw(b) * factor + summand)).abs() < 1e-3);
         assert!(right, "{text}");
-        let told = map.warnings.iter().filter(|warning| warning.contains("converted to metres")).count();
-        assert_eq!(told, usize::from(factor != 1.0 || summand != 0.0), "{:?}", map.warnings);
+        let conversions = map.warnings.iter().filter(|warning| warning.contains("converted to metres")).count();
+        assert_eq!(conversions, usize::from(factor != 1.0 || summand != 0.0), "{:?}", map.warnings);
     }
     // Units by keys: of heights, and of a vertical system.
     for (keys, factor) in [
@@ -566,14 +566,14 @@ fn unsupported_bands_are_refused_with_a_remedy() {
         sample.read_with(&options).expect_err("it is refused")
     };
     let remedy = "convert it to floats first, e.g. `gdal_translate -b 1 -ot Float32 map.tif heights.tif`";
-    for (sample, said) in [
+    for (sample, expected) in [
         (Sample::plain().shorts(277, &[2]).shorts(258, &[16, 8]), "bands of different bit depths are not supported"),
         (Sample::plain().shorts(258, &[65]), "samples of 65 bits are not supported"),
         (Sample::plain().shorts(339, &[5]), "bands of complex numbers are not supported"),
         (Sample::plain().shorts(259, &[34712]), "compression with JPEG 2000 (method 34712) is not supported"),
     ] {
         let error = refused(sample, None);
-        assert!(error.ends_with(&format!("{said}; {remedy}")), "{error}");
+        assert!(error.ends_with(&format!("{expected}; {remedy}")), "{error}");
     }
     assert!(
         refused(&mut Sample::plain(), Some("2")).ends_with("no band 2; the file has a single band; omit --channel")

@@ -192,13 +192,13 @@ impl<L: FontMetrics> Typesetter<'_, L> {
                 set.put(inside, vec2(hook + 0.04 * size, 0.0));
                 set.ascent = high + 0.06 * size;
                 let begin = vec2(0.05 * size, -0.32 * size);
-                let way = [
+                let points = [
                     vec2(0.15 * size, -0.42 * size),
                     vec2(0.3 * size, low),
                     vec2(hook, -high),
                     vec2(hook + over, -high),
                 ];
-                set.marks.push((begin, Mark::Line(way.map(|place| place - begin).into(), self.bar(size))));
+                set.marks.push((begin, Mark::Line(points.map(|place| place - begin).into(), self.bar(size))));
                 set.width += 0.1 * size;
                 set
             }
@@ -288,11 +288,13 @@ mod tests {
         assert!(a.y < q.y && q.y < b.y && a.x == b.x, "{a} {q} {b}");
         assert!(foot.y > q.y && head.y < q.y && head.x > a.x, "{foot} {q} {head}");
         let bar = set.marks.iter().find_map(|(place, mark)| match mark {
-            Mark::Line(way, _) if way.len() == 1 => Some((*place, way[0])),
+            Mark::Line(points, _) if points.len() == 1 => Some((*place, points[0])),
             _ => None,
         });
-        let (place, way) = bar.expect("a fraction has a bar");
-        assert!(a.y < place.y && place.y < b.y - 0.7 * part && place.x < a.x && a.x < place.x + way.x && way.y == 0.0);
+        let (place, offset) = bar.expect("a fraction has a bar");
+        assert!(
+            a.y < place.y && place.y < b.y - 0.7 * part && place.x < a.x && a.x < place.x + offset.x && offset.y == 0.0
+        );
         assert_eq!(set.marks.iter().filter(|(_, mark)| matches!(mark, Mark::Curve(..))).count(), 2, "two parentheses");
     }
 
@@ -310,7 +312,7 @@ mod tests {
             for (at, mark) in &set.marks {
                 let ends = match mark {
                     Mark::Text { text, size, slanted } => vec![vec2(Plain.width(text, *size, *slanted), 0.0)],
-                    Mark::Line(way, _) => way.clone(),
+                    Mark::Line(points, _) => points.clone(),
                     Mark::Curve([_, end], _) => vec![*end],
                 };
                 let lies_in = |place: Vec2| place.cmpge(Vec2::splat(-1e-3)).all() && place.cmple(set.size + 1e-3).all();

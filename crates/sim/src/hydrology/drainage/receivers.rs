@@ -95,7 +95,14 @@ pub(super) fn find(border: Border, rows: Range<usize>, ground: &[f32], diagonal:
                 pad(border, row_of(border, ground, y as isize + dy), f32::INFINITY, padded);
             }
             let first = (y * width) as u32;
-            with_eight_lanes(Steepest { rows: &padded, first, diagonal, best: &mut best, step: &mut step, to });
+            with_eight_lanes(SteepestReceiverRow {
+                rows: &padded,
+                first,
+                diagonal,
+                best: &mut best,
+                step: &mut step,
+                to,
+            });
             for (x, to) in to.iter_mut().enumerate().filter(|(_, to)| **to == NONE) {
                 *to = on_level(border, ground, diagonal, y * width + x);
             }
@@ -112,7 +119,7 @@ fn on_level(border: Border, ground: &[f32], diagonal: Diagonal, cell: usize) -> 
 }
 
 /// Pass that finds the receivers of a row.
-struct Steepest<'a> {
+struct SteepestReceiverRow<'a> {
     rows: &'a [Vec<f32>; 3],
     first: u32,
     diagonal: Diagonal,
@@ -121,7 +128,7 @@ struct Steepest<'a> {
     to: &'a mut [u8],
 }
 
-impl Pass for Steepest<'_> {
+impl Pass for SteepestReceiverRow<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -136,13 +143,13 @@ impl Pass for Steepest<'_> {
         let around: [&[f32]; 8] = STEPS.map(|[dx, dy]| &rows[(1 + dy) as usize][(1 + dx) as usize..][..width]);
         for x in 0..width {
             let across = best[x];
-            let (mut most, mut way) = (0.0, u32::from(NONE));
+            let (mut most, mut direction) = (0.0, u32::from(NONE));
             for (number, row) in around.iter().enumerate() {
                 let fall = (here[x] - row[x]) * if number & 1 == 1 { across } else { 1.0 };
-                way = if fall > most { number as u32 } else { way };
+                direction = if fall > most { number as u32 } else { direction };
                 most = if fall > most { fall } else { most };
             }
-            step[x] = way;
+            step[x] = direction;
         }
         for (to, &step) in to.iter_mut().zip(step.iter()) {
             *to = step as u8;

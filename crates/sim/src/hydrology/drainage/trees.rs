@@ -42,10 +42,10 @@ impl Drainage {
     ) {
         for _ in 0..most {
             let Some((cell, below)) = waiting.pop() else { return };
-            let said = visit(cell, below);
+            let result = visit(cell, below);
             let mut from = self.from[cell as usize];
             while from != 0 {
-                waiting.push((self.step(cell as usize, from.trailing_zeros() as u8) as u32, said));
+                waiting.push((self.step(cell as usize, from.trailing_zeros() as u8) as u32, result));
                 from &= from - 1;
             }
         }

@@ -277,11 +277,11 @@ mod tests {
             const PARTS: usize = 4000;
             for part in 0..PARTS {
                 let [from, to] = [part, part + 1].map(|part| line(part as f32 / PARTS as f32));
-                let way = [to[0] - from[0], to[1] - from[1]];
-                let length = way[0].hypot(way[1]);
+                let displacement = [to[0] - from[0], to[1] - from[1]];
+                let length = displacement[0].hypot(displacement[1]);
                 // Per cell along the dominant axis.
-                let passed = water * way[0].abs().max(way[1].abs());
-                let across = if way[0].abs() >= way[1].abs() { [0, 1] } else { [1, 0] };
+                let passed = water * displacement[0].abs().max(displacement[1].abs());
+                let across = if displacement[0].abs() >= displacement[1].abs() { [0, 1] } else { [1, 0] };
                 let at = [from[0].floor() as isize, from[1].floor() as isize];
                 let aside = from[1] * across[1] as f32 + from[0] * across[0] as f32;
                 for far in -2..=2 {
@@ -289,7 +289,9 @@ mod tests {
                     let share = (1.0 - (aside - middle).abs() / 1.5).max(0.0) / 1.5;
                     let [x, y] = [at[0] + far * across[0], at[1] + far * across[1]];
                     if let (Some(x), Some(y)) = (edge.index(x, size[0]), edge.index(y, size[1])) {
-                        for (map, part) in maps.iter_mut().zip([1.0, way[0] / length, way[1] / length]) {
+                        for (map, part) in
+                            maps.iter_mut().zip([1.0, displacement[0] / length, displacement[1] / length])
+                        {
                             map[y * size[0] + x] += passed * share * part;
                         }
                     }

@@ -24,9 +24,9 @@ impl RiverTerrain {
             None => {
                 let rivers = RiverRouting::of(&self.terrain, &self.params);
                 let water = Grid::from_values(width, height, rivers.areas.iter().map(|&area| area as f32));
-                let ways: Vec<[f32; 2]> = (0..water.len()).map(|cell| rivers.flow_vector(cell)).collect();
+                let directions: Vec<[f32; 2]> = (0..water.len()).map(|cell| rivers.flow_vector(cell)).collect();
                 let part = |axis: usize| {
-                    let moves = ways.iter().zip(water.iter()).map(|(way, water)| way[axis] * water);
+                    let moves = directions.iter().zip(water.iter()).map(|(direction, water)| direction[axis] * water);
                     sum_neighbourhoods(&Grid::from_values(width, height, moves), border)
                 };
                 let [right, down] = [0, 1].map(part);
@@ -54,9 +54,9 @@ impl RiverRouting<'_> {
             // Across a side of a periodic map.
             if step.abs() > 1 { -step.signum() as f32 } else { step as f32 }
         };
-        let way = [step(cell % width, next % width), step(cell / width, next / width)];
-        let length = (way[0] * way[0] + way[1] * way[1]).sqrt();
-        way.map(|part| part / length)
+        let displacement = [step(cell % width, next % width), step(cell / width, next / width)];
+        let length = (displacement[0] * displacement[0] + displacement[1] * displacement[1]).sqrt();
+        displacement.map(|part| part / length)
     }
 }
 

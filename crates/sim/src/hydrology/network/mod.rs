@@ -278,8 +278,9 @@ impl RiverNetwork {
                 let half = |place: &ReachPoint| (0.5 * place.width / cell_size).min(MAX_HALF_WIDTH);
                 let ([from, to], [first, last]) =
                     ([middles[index], middles[index + 1]], [half(&ends[0]), half(&ends[1])]);
-                let way = [to[0] - from[0], to[1] - from[1]];
-                let length = (way[0] * way[0] + way[1] * way[1]).max(f32::MIN_POSITIVE);
+                let displacement = [to[0] - from[0], to[1] - from[1]];
+                let length =
+                    (displacement[0] * displacement[0] + displacement[1] * displacement[1]).max(f32::MIN_POSITIVE);
                 let reach = first.max(last) + BANK_MARGIN;
                 let span = |axis: usize| {
                     let [low, high] = [from[axis].min(to[axis]) - reach, from[axis].max(to[axis]) + reach];
@@ -293,8 +294,8 @@ impl RiverNetwork {
                         };
                         let cell = y * border.width + x;
                         let [x, y] = [column as f32 - from[0], row as f32 - from[1]];
-                        let share = ((x * way[0] + y * way[1]) / length).clamp(0.0, 1.0);
-                        let [x, y] = [x - share * way[0], y - share * way[1]];
+                        let share = ((x * displacement[0] + y * displacement[1]) / length).clamp(0.0, 1.0);
+                        let [x, y] = [x - share * displacement[0], y - share * displacement[1]];
                         let mix = |from: f32, to: f32| from + share * (to - from);
                         let (away, half_width) = ((x * x + y * y).sqrt(), mix(first, last));
                         if away - half_width <= BANK_MARGIN && away - half_width < beyond[cell] {

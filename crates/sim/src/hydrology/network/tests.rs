@@ -145,10 +145,14 @@ fn rivers_follow_droplet_streams_once_simulated() {
     crate::params::set(&mut run.groups_mut(), "droplets.rain_rate", "0").expect("in range");
     run.slot_mut("droplets").expect("it is in the catalogue").enabled = true;
     let [land, droplets] = [Course::Land, Course::Droplets].map(|course| RiverParams { course, ..params(1000.0) });
-    let before = run.river_land(&land).network();
-    assert_eq!(before, run.river_land(&droplets).network(), "while none have run, the terrain determines the rivers");
+    let before = run.river_terrain(&land).network();
+    assert_eq!(
+        before,
+        run.river_terrain(&droplets).network(),
+        "while none have run, the terrain determines the rivers"
+    );
     (0..20).for_each(|_| run.tick());
-    let [led, own] = [land, droplets].map(|params| run.river_land(&params).network());
+    let [led, own] = [land, droplets].map(|params| run.river_terrain(&params).network());
     assert!(led != own, "droplets lead no river");
     let long = own.reaches.iter().max_by(|one, other| one.length().total_cmp(&other.length())).expect("one river");
     let (first, middle) = (long.points[0], long.points[long.points.len() / 2]);
@@ -164,7 +168,7 @@ fn rivers_are_defined_without_outlet_slope_or_rain() {
         let network = RiverNetwork::from_terrain(&flat, &params(40.0));
         let whole = network.reaches.iter().flat_map(|reach| &reach.points);
         assert!(whole.clone().all(|place| place.discharge.is_finite() && place.height == 7.0), "{edge:?}");
-        let drawn = Simulation::new(flat.clone(), 1).river_land(&params(40.0)).river_maps();
+        let drawn = Simulation::new(flat.clone(), 1).river_terrain(&params(40.0)).river_maps();
         assert_eq!((drawn.nearest.len(), drawn.lakes), (48 * 32, None), "{edge:?}: a plain is no lake");
         // Without rain, only a spring supplies water.
         let dry = Terrain { rain: Some(Grid::filled(48, 32, 0.0)), ..flat };
@@ -186,7 +190,7 @@ fn only_lakes_on_rivers_are_drawn_at_spill_level() {
         if x.abs_diff(20) < 6 && y == 50 { valley.max(30.0) } else { valley + side }
     });
     let mut run = Simulation::new(Terrain::bare(ground.clone(), 10.0, Edge::Open), 1);
-    let drawn = run.river_land(&params(200.0)).river_maps();
+    let drawn = run.river_terrain(&params(200.0)).river_maps();
     let lakes = drawn.lakes.expect("the valley is dammed");
     let pass = Drainage::of(&run.terrain).lake(49 * 41 + 20, ground.at(20, 49)).expect("behind the bar");
     assert!(pass > ground.at(20, 49) && lakes.at(20, 49) == pass && lakes.at(20, 45) == pass);
@@ -194,11 +198,11 @@ fn only_lakes_on_rivers_are_drawn_at_spill_level() {
     // The river ends at the shore and continues below the bar.
     let has_river = |x: usize, y: usize| drawn.nearest[y * 41 + x].half_width > 0.0;
     assert!(has_river(20, 60) && has_river(20, 15) && !has_river(20, 46));
-    let few = run.river_land(&params(3000.0)).river_maps();
+    let few = run.river_terrain(&params(3000.0)).river_maps();
     assert_eq!((few.lakes, few.nearest.iter().any(|cell| cell.half_width > 0.0)), (None, true));
     // The initial terrain does not show later changes.
     run.terrain.bedrock.fill(1.0);
-    let start = run.river_land_at_start(&params(200.0)).river_maps();
+    let start = run.river_terrain_at_start(&params(200.0)).river_maps();
     assert_eq!((start.nearest, start.lakes), (drawn.nearest, Some(lakes)));
-    assert_eq!(run.river_land(&params(200.0)).river_maps().lakes, None);
+    assert_eq!(run.river_terrain(&params(200.0)).river_maps().lakes, None);
 }

@@ -79,7 +79,7 @@ pub(super) struct BankSlideTotals {
 #[derive(Clone, Copy)]
 struct Slide {
     /// Indices of the two cells, see [`DropletGround::number`].
-    way: [u32; 2],
+    path: [u32; 2],
     thickness: f32,
     /// Stable height of the first cell above the other, in metres; a limit because it may feed other cells too.
     floor: f32,
@@ -97,7 +97,7 @@ pub(super) fn collapse_banks(ground: &mut DropletGround<'_>, dug: &mut CellSet, 
             let rows = if band + 1 == count { band * BAND..usize::MAX } else { band * BAND..(band + 1) * BAND };
             let [first, last] =
                 [rows.start, rows.end].map(|row| tiles.partition_point(|tile| tile / tiling.across() < row));
-            with_eight_lanes(FindSlides { ground, stands, tiles: &tiles[first..last], cells, slides });
+            with_eight_lanes(SlideSearch { ground, stands, tiles: &tiles[first..last], cells, slides });
         });
         if bands.iter().all(Vec::is_empty) {
             break;
@@ -107,10 +107,10 @@ pub(super) fn collapse_banks(ground: &mut DropletGround<'_>, dug: &mut CellSet, 
         let forward = round % 2 == 0;
         for turn in if forward { [0, 1] } else { [1, 0] } {
             let slid = bands.par_iter().skip(turn).step_by(2).map(|slides| {
-                let slide = |&Slide { way, thickness, floor }: &Slide| {
+                let slide = |&Slide { path, thickness, floor }: &Slide| {
                     // SAFETY: no other thread uses these tiles: the bands between those of a pass are wider than the reach of
                     // slides.
-                    unsafe { ground.slide(way, thickness, floor) }
+                    unsafe { ground.slide(path, thickness, floor) }
                 };
                 let volume =
                     if forward { slides.iter().map(slide).sum() } else { slides.iter().rev().map(slide).sum() };
@@ -133,7 +133,7 @@ fn bands_of(tiling: Tiling) -> usize {
 }
 
 /// Finds the slides into cells of these tiles.
-struct FindSlides<'a> {
+struct SlideSearch<'a> {
     ground: &'a DropletGround<'a>,
     stands: BankSlopes,
     tiles: &'a [usize],
@@ -141,7 +141,7 @@ struct FindSlides<'a> {
     slides: &'a mut Vec<Slide>,
 }
 
-impl Pass for FindSlides<'_> {
+impl Pass for SlideSearch<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -208,8 +208,8 @@ fn slide_into(ground: &DropletGround<'_>, stands: BankSlopes, tile: usize, cells
                 let thickness = SHARE * excess;
                 wanted += thickness;
                 most = most.max(excess);
-                let way = [from, to].map(|cell| ground.number(cell));
-                slides.push(Slide { way, thickness, floor: height - excess });
+                let path = [from, to].map(|cell| ground.number(cell));
+                slides.push(Slide { path, thickness, floor: height - excess });
             }
         }
         let room = (before[row].0[column] - here).min(most);

@@ -9,7 +9,7 @@ use crate::{
     simd::{
         lanes::{LANES, LaneMask, Lanes},
         number::Real,
-        swarm::{ParticleBlock, Swarm, SwarmRun},
+        swarm::{ParticleBlock, ParticleKind, SwarmRun},
     },
 };
 
@@ -60,7 +60,7 @@ struct Wave<'a, L> {
     tracks: Option<&'a TrackRecorder>,
 }
 
-impl<L: Law> Swarm for Wave<'_, L> {
+impl<L: Law> ParticleKind for Wave<'_, L> {
     type Particle = Droplet;
     type Bundle = Bundle;
     type Outcome = Outcome;
@@ -74,8 +74,8 @@ impl<L: Law> Swarm for Wave<'_, L> {
     }
 
     #[inline(always)]
-    unsafe fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
-        bundle.put(lane, droplet);
+    unsafe fn insert_particle(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
+        bundle.insert_droplet(lane, droplet);
     }
 
     #[inline(always)]
@@ -264,7 +264,7 @@ impl Bundle {
 
     /// Puts a droplet into a lane.
     #[inline(always)]
-    pub fn put(&mut self, lane: usize, droplet: &Droplet) {
+    pub fn insert_droplet(&mut self, lane: usize, droplet: &Droplet) {
         self.x.0[lane] = droplet.x;
         self.y.0[lane] = droplet.y;
         self.mass.0[lane] = droplet.mass;

@@ -270,8 +270,8 @@ impl Discharge {
         water
     }
 
-    /// Updates the maps from the tracks of the tick. `land` is the contributing area of a fresh droplet, in square metres.
-    pub(super) fn renew(&mut self, land: f32) {
+    /// Updates the maps from the tracks of the tick. `contributing_area` is that of a fresh droplet, in square metres.
+    pub(super) fn renew(&mut self, contributing_area: f32) {
         let Some(maps) = &mut self.maps else { return };
         let (tiling, width) = (maps.tiling(), maps.grids[0].width());
         maps.renewals = maps.renewals.saturating_add(1);
@@ -291,7 +291,7 @@ impl Discharge {
                     for (map, layer) in [&mut *water, &mut *along, &mut *down].into_iter().enumerate() {
                         let [old, track] =
                             [map, TRACKS + map].map(|place| Lanes(std::array::from_fn(|lane| cells[lane][place])));
-                        let new = renewed(old, track * Lanes([land; LANES]), share, least);
+                        let new = renewed(old, track * Lanes([contributing_area; LANES]), share, least);
                         layer[places.clone()].copy_from_slice(&new.0[..columns.len()]);
                     }
                 }
@@ -302,16 +302,16 @@ impl Discharge {
     }
 
     /// Returns the state to be saved.
-    pub(super) fn memories(&mut self, terrain: &Terrain) -> NamedValues<'_> {
+    pub(super) fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
         self.fit(terrain);
         let Some(maps) = &mut self.maps else { return Vec::new() };
         maps.catch_up();
         let DischargeMaps { grids: [water, along, down], renewals, .. } = maps;
-        let mut kept: NamedValues<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
+        let mut values: NamedValues<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
             .map(|(name, map)| (name, StateValue::Cells(map)))
             .into();
-        kept.push(("renewals", StateValue::Count(renewals)));
-        kept
+        values.push(("renewals", StateValue::Count(renewals)));
+        values
     }
 
     /// Returns the discharge of a cell, in square metres of contributing area, or `None` before droplets have run on this terrain.

@@ -23,7 +23,7 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     let water = droplets.discharge.water_at(terrain, place)?;
     let (slope, entrainment) = (cell.slope(), cell.param_value(setup, |params| params.entrainment));
     let carries = streams::graded_load(&Params { entrainment, ..params.clone() }, water, slope);
-    let land = water + streams::sheet(params);
+    let drainage_area = water + streams::sheet(params);
     let outcome = if cell.is_outlet() {
         "This is an outlet at the edge, the base level: droplets leave the map here without eroding its initial ground."
     } else if cell.layer_value(&terrain.water) > SHALLOW {
@@ -37,7 +37,7 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     let terms = vec![
         Term::new("k", "entrainment", entrainment, "m"),
         Term::new("V", "initial water of a droplet", 1.0, ""),
-        Term::new("A", "drainage area", land, "m²"),
+        Term::new("A", "drainage area", drainage_area, "m²"),
         Term::new("θ", "concavity", params.concavity, ""),
         Term::new("S", "steepest slope to a neighbour", slope, ""),
         Term::new("C", "transport capacity of a fresh droplet", carries, "m"),

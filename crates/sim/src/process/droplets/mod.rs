@@ -41,7 +41,7 @@ use self::{
     peak::Peak,
     published_wave::DriveTile,
     rain::{DropletRain, DropletStart, in_waves},
-    running_wave::{Runners, RunningWave},
+    running_wave::{RunningWave, WaveDroplets},
     tracks::TrackRecorder,
 };
 use super::{
@@ -118,7 +118,7 @@ pub struct Droplets {
     setup: Setup<Params, Factors>,
     waiting: Vec<DropletStart>,
     /// Contributing area of a droplet of this tick, in square metres.
-    land: f32,
+    contributing_area: f32,
     /// Droplets per wave of this tick, and droplets in the tick.
     wave: usize,
     droplets_in_tick: usize,
@@ -182,9 +182,9 @@ impl Process for Droplets {
                 self.discharge.clear();
             }
             let (params, discharge) = (&self.setup.params, &self.discharge);
-            let DropletRain { starts, land } =
+            let DropletRain { starts, contributing_area } =
                 DropletRain::new(context.terrain, context.tick, params, masked.as_ref(), discharge, &mut stream);
-            (self.waiting, self.land) = (starts, land);
+            (self.waiting, self.contributing_area) = (starts, contributing_area);
             self.wave =
                 in_waves(&mut self.waiting, context.terrain.bedrock.len(), self.setup.params.runs_as_published());
             self.droplets_in_tick = self.waiting.len();
@@ -197,8 +197,8 @@ impl Process for Droplets {
                 // The time in which heavy rain on the droplets' contributing area delivers their water.
                 let water =
                     self.droplets_in_tick as f64 * f64::from(self.setup.params.water) * context.terrain.cell_area();
-                let land = f64::from(self.land) * f64::from(self.setup.params.per_tick);
-                self.setup.elapse(if self.droplets_in_tick > 0 { water / land / HEAVY_RAIN } else { 0.0 });
+                let total_area = f64::from(self.contributing_area) * f64::from(self.setup.params.per_tick);
+                self.setup.elapse(if self.droplets_in_tick > 0 { water / total_area / HEAVY_RAIN } else { 0.0 });
             }
             self.watches = context.watched;
             self.tracks.clear();
@@ -218,15 +218,15 @@ impl Process for Droplets {
             return StepProgress::Paused;
         }
         if streams {
-            self.discharge.renew(self.land);
+            self.discharge.renew(self.contributing_area);
         }
         StepProgress::Done
     }
 
     fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
-        let mut kept = self.setup.counts.state_values();
-        kept.extend(self.discharge.memories(terrain));
-        kept
+        let mut values = self.setup.counts.state_values();
+        values.extend(self.discharge.state_values(terrain));
+        values
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
@@ -285,7 +285,7 @@ impl Droplets {
     /// Stores the tracks of a wave.
     fn append_tracks(&mut self, tracks: TrackRecorder) {
         match &mut self.trajectory {
-            Some(way) => way.extend(tracks.into_trajectories().flatten()),
+            Some(trajectory) => trajectory.extend(tracks.into_trajectories().flatten()),
             None => self.tracks.extend(tracks.into_tracks()),
         }
     }
@@ -300,25 +300,25 @@ impl Droplets {
         let (params, highest) = (&self.setup.params, self.peak.height(terrain));
         if params.runs_as_published() {
             self.copies = Copies::default();
-            let land = (std::mem::take(&mut self.published), highest);
-            return RunningWave::published(terrain, &starts, (params, self.longest_step()), land, tracks);
+            let tiles = (std::mem::take(&mut self.published), highest);
+            return RunningWave::published(terrain, &starts, (params, self.longest_step()), tiles, tracks);
         }
         if params.law == DropletLaw::Streams {
             self.discharge.make_ready(terrain);
         }
         self.published = TileCache::default();
         let masked = self.setup.masked_params(terrain, params.mode);
-        let land = (std::mem::take(&mut self.copies), highest);
-        RunningWave::on_copies(terrain, &starts, (params, self.land), masked, land, tracks)
+        let copies = (std::mem::take(&mut self.copies), highest);
+        RunningWave::on_copies(terrain, &starts, (params, self.contributing_area), masked, copies, tracks)
     }
 
     /// Writes the results of a wave back to the layers and the ledger.
     fn end_wave(&mut self, context: &mut Context<'_>, wave: RunningWave) {
         let (tiling, area) =
             (Tiling::new(context.terrain.width(), context.terrain.height()), context.terrain.cell_area());
-        let RunningWave { params, supplied, highest, tracks, runners } = wave;
-        match runners {
-            Runners::OnCopies { mut copies, swarm, .. } => {
+        let RunningWave { params, supplied, highest, tracks, droplets } = wave;
+        match droplets {
+            WaveDroplets::OnCopies { mut copies, swarm, .. } => {
                 let (terrain, outcome) = (&mut *context.terrain, swarm.into_outcome());
                 let mut ground = DropletGround::new(terrain, &mut copies, highest, params.mode);
                 let laid = settling::settle(&mut ground, &outcome.ended, highest);
@@ -348,7 +348,7 @@ impl Droplets {
                 }
             }
             // The ground is one solid: erosion takes sand first, deposition adds bedrock.
-            Runners::Published { mut tiles, swarm, .. } => {
+            WaveDroplets::Published { mut tiles, swarm, .. } => {
                 let outcome = swarm.into_outcome();
                 let (net, visited) = published_wave::write_back(context.terrain, &mut tiles);
                 self.peak.follow(context.terrain, tiling, &visited);

@@ -24,7 +24,7 @@ use crate::{
         cells::{Cells, Pass},
         lanes::{LANES, LaneMask, Lanes, with_eight_lanes},
         number::Real,
-        swarm::{ParticleBlock, Swarm, SwarmRun},
+        swarm::{ParticleBlock, ParticleKind, SwarmRun},
     },
 };
 
@@ -45,7 +45,7 @@ const ROUNDS: usize = 4;
 /// Erosion by eight droplets in a step, and the cells: one cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
-struct PublishedNote {
+struct ErosionRecord {
     taken: Lanes,
     cells: [i32; LANES],
 }
@@ -220,7 +220,7 @@ struct PublishedWave<'a, S> {
     tracks: Option<&'a TrackRecorder>,
 }
 
-impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
+impl<S: DropletStep<Lanes>> ParticleKind for PublishedWave<'_, S> {
     type Particle = PublishedDroplet;
     type Bundle = PublishedBundle;
     type Outcome = PublishedOutcome;
@@ -245,7 +245,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
     }
 
     #[inline(always)]
-    unsafe fn put(&self, bundle: &mut PublishedBundle, lane: usize, (droplet, watched): &PublishedDroplet) {
+    unsafe fn insert_particle(&self, bundle: &mut PublishedBundle, lane: usize, (droplet, watched): &PublishedDroplet) {
         let droplets = &mut bundle.droplets;
         droplets.x.0[lane] = droplet.x;
         droplets.y.0[lane] = droplet.y;
@@ -267,9 +267,9 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
     unsafe fn step(&self, bundle: &mut PublishedBundle, block: &ParticleBlock) -> LaneMask {
         let started = bundle.runs;
         let mut runs = started;
-        let mut notes = [PublishedNote::default(); ROUNDS];
+        let mut records = [ErosionRecord::default(); ROUNDS];
         let (mut droplets, mut old, mut left) = (bundle.droplets, bundle.cells, bundle.met);
-        for note in &mut notes {
+        for record in &mut records {
             let before = droplets;
             self.law.travel(&mut droplets, [left[0], left[1]]);
             for lane in 0..LANES {
@@ -282,8 +282,8 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
             // SAFETY: as promised by the caller.
             let reached = unsafe { self.read(new) };
             let taken = self.law.exchange(&mut droplets, left[HEIGHT], reached[HEIGHT]);
-            note.taken = self.account_for(bundle, runs, &before, &mut droplets, taken);
-            note.cells = if S::AT_ARRIVAL { new } else { old };
+            record.taken = self.account_for(bundle, runs, &before, &mut droplets, taken);
+            record.cells = if S::AT_ARRIVAL { new } else { old };
             droplets = chosen(runs, &droplets, &before);
             let alive = self.law.remaining(&droplets);
             for lane in 0..LANES {
@@ -292,11 +292,11 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
             }
             (old, left) = (new, reached);
         }
-        for note in &notes {
-            for lane in (0..LANES).filter(|&lane| note.taken.0[lane] != 0.0) {
+        for record in &records {
+            for lane in (0..LANES).filter(|&lane| record.taken.0[lane] != 0.0) {
                 // SAFETY: the droplet has read this cell, so its tile is filled, and no block that runs concurrently comes near.
-                let height = unsafe { &mut (*self.cells().add(note.cells[lane] as usize))[HEIGHT] };
-                let changed = *height - note.taken.0[lane];
+                let height = unsafe { &mut (*self.cells().add(record.cells[lane] as usize))[HEIGHT] };
+                let changed = *height - record.taken.0[lane];
                 *height = if changed > self.highest { self.highest } else { changed };
             }
         }

@@ -24,7 +24,7 @@ pub(super) struct DropletRain {
     /// Initial states, in the order in which they run.
     pub(super) starts: Vec<DropletStart>,
     /// Contributing area of each in square metres: the area on which heavy rain delivers the same water.
-    pub(super) land: f32,
+    pub(super) contributing_area: f32,
 }
 
 /// Initial state of a droplet.
@@ -48,8 +48,8 @@ impl DropletStart {
 struct Spring {
     cells: Vec<usize>,
     /// Area on which heavy rain delivers the same water, in square metres.
-    land: f64,
-    /// Sediment load of each of its droplets, in metres times cells.
+    contributing_area: f64,
+    /// Sediment load of each droplet of the spring, in metres times cells.
     load: f32,
 }
 
@@ -93,10 +93,10 @@ impl DropletRain {
             }
         }
         let rate = if published { 1.0 } else { f64::from(params.rain_rate) / STATED_RATE };
-        let given: f64 = springs.iter().map(|spring| spring.land).sum();
+        let given: f64 = springs.iter().map(|spring| spring.contributing_area).sum();
         let [even, fallen] = [even, total].map(|weight| weight * rate * terrain.cell_area());
         if given + even <= 0.0 {
-            return Self { starts: Vec::new(), land: 0.0 };
+            return Self { starts: Vec::new(), contributing_area: 0.0 };
         }
         let count = (f64::from(per_tick) * (given + fallen) / (given + even)).round() as usize;
         let starts = (0..count).map(|_| {
@@ -115,7 +115,7 @@ impl DropletRain {
             let place = |cell: usize, part: f32| (cell as f32 + part).min((cell as f32 + 1.0).next_down());
             DropletStart { place: [place(cell % width, stream.uniform()), place(cell / width, stream.uniform())], load }
         });
-        Self { starts: starts.collect(), land: ((given + even) / f64::from(per_tick.max(1))) as f32 }
+        Self { starts: starts.collect(), contributing_area: ((given + even) / f64::from(per_tick.max(1))) as f32 }
     }
 }
 
@@ -130,10 +130,14 @@ fn springs(
     let running = terrain.sources.iter().filter(|source| source.rate > 0.0 && source.runs(tick));
     running
         .map(|source| {
-            let (cells, land) = (source.cells(terrain), f64::from(source.rate) / HEAVY_RAIN);
+            let (cells, contributing_area) = (source.cells(terrain), f64::from(source.rate) / HEAVY_RAIN);
             let brings = |params: &Params| {
                 let brings = params.law == DropletLaw::Streams && params.sediment_supply > 0.0;
-                let load = if brings { spring_capacity(terrain, &cells, land as f32, params, discharge) } else { 0.0 };
+                let load = if brings {
+                    spring_capacity(terrain, &cells, contributing_area as f32, params, discharge)
+                } else {
+                    0.0
+                };
                 params.sediment_supply * load
             };
             let free = brings(params);
@@ -141,14 +145,20 @@ fn springs(
                 let masks = cells.iter().map(|&cell| masked.mask.at(cell % terrain.width(), cell / terrain.width()));
                 lerp([free, brings(&masked.params)], masks.sum::<f32>() / cells.len() as f32)
             });
-            Spring { cells, land, load }
+            Spring { cells, contributing_area, load }
         })
         .collect()
 }
 
 /// Returns the mean transport capacity per droplet of a spring, in metres times cells: on the slope of the starting terrain, in the
 /// streams that currently leave the spring. Water spread over many cells carries less than a stream.
-fn spring_capacity(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, discharge: &Discharge) -> f32 {
+fn spring_capacity(
+    terrain: &Terrain,
+    cells: &[usize],
+    contributing_area: f32,
+    params: &Params,
+    discharge: &Discharge,
+) -> f32 {
     let (width, count) = (terrain.width(), cells.len() as f32);
     let mean = |part: &dyn Fn(usize) -> f32| cells.iter().map(|&cell| part(cell)).sum::<f32>() / count;
     let (x, y) = (mean(&|cell| (cell % width) as f32), mean(&|cell| (cell / width) as f32));
@@ -167,7 +177,7 @@ fn spring_capacity(terrain: &Terrain, cells: &[usize], land: f32, params: &Param
         let away = (dx * dx + dy * dy).sqrt();
         if (away - far).abs() <= 1.0 {
             slope = slope.max((height - terrain.start[row * width + column]) / (away * terrain.cell_size));
-            let water = water.min(land);
+            let water = water.min(contributing_area);
             (passes, carries) = (passes + water, carries + water * graded_load(params, water, 1.0));
         }
     }
@@ -177,7 +187,7 @@ fn spring_capacity(terrain: &Terrain, cells: &[usize], land: f32, params: &Param
 /// Returns the index of the spring for a number below the sum of their areas, as in weighted sampling.
 fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
     let within = springs.iter().position(|spring| {
-        drawn -= spring.land;
+        drawn -= spring.contributing_area;
         drawn < 0.0
     });
     // Rounding can leave a remainder.

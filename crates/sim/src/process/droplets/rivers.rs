@@ -26,12 +26,12 @@ fn streams_law_preserves_fluvial_morphology() {
     assert!(mass.pits - start.pits <= 0.002, "{start:?} became {mass:?}");
     let streams = erode(&terrain, &Params::default(), 200, 7);
     let (land, eroded) = (TerrainMeasures::of(&streams.terrain), streams.ledger.solid.rows[INFO.key].eroded);
-    let told = format!("{start:?} became {land:?}, {eroded} of {moved} m³ eroded");
-    assert!(eroded >= moved, "{told}");
-    assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{told}");
-    assert!((land.concavity - start.concavity).abs() <= 0.1 && land.straightness >= 0.9, "{told}");
+    let message = format!("{start:?} became {land:?}, {eroded} of {moved} m³ eroded");
+    assert!(eroded >= moved, "{message}");
+    assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{message}");
+    assert!((land.concavity - start.concavity).abs() <= 0.1 && land.straightness >= 0.9, "{message}");
     for (now, then) in land.slopes.into_iter().zip(start.slopes) {
-        assert!((now / then - 1.0).abs() <= 0.2, "{told}");
+        assert!((now / then - 1.0).abs() <= 0.2, "{message}");
     }
 }
 
@@ -151,8 +151,8 @@ fn stream_pattern_is_independent_of_droplet_count() {
     for (params, blur, wanted) in [(still, false, 0.98), (Params::default(), true, 0.85)] {
         let (few, eroded) = streams(Params { per_tick: 1000, ..params.clone() }, 80);
         let (many, more) = streams(Params { per_tick: 4000, ..params }, 20);
-        let alike = if blur { correlation(&blurred(&few), &blurred(&many)) } else { correlation(&few, &many) };
-        assert!(alike >= wanted, "correlated by {alike}");
+        let similarity = if blur { correlation(&blurred(&few), &blurred(&many)) } else { correlation(&few, &many) };
+        assert!(similarity >= wanted, "correlated by {similarity}");
         assert!((more / eroded - 1.0).abs() <= 0.15, "{more} m³ of ground for {eroded}");
         let land = terrain.cell_area() * terrain.bedrock.len() as f64;
         let largest = f64::from(few.min_max().1.max(many.min_max().1));
@@ -205,7 +205,7 @@ fn deferred_map_updates_match_eager_updates_bitwise() {
             }
             run.tick();
             if asks {
-                drop(run.memories(&[INFO.key]));
+                drop(run.state_values(&[INFO.key]));
             }
         }
         let discharge = run.quantity(Quantity::StreamDischarge);
@@ -331,14 +331,14 @@ fn trace_discharge(water: &Grid, from: [usize; 2], ends: impl Fn([isize; 2]) -> 
             }
         }
     }
-    let way = std::iter::successors(Some(end), |&cell| Some(before[cell]).filter(|&cell| cell != usize::MAX));
-    way.map(|cell| [(cell % water.width()) as f64, (cell / water.width()) as f64]).collect()
+    let path = std::iter::successors(Some(end), |&cell| Some(before[cell]).filter(|&cell| cell != usize::MAX));
+    path.map(|cell| [(cell % water.width()) as f64, (cell / water.width()) as f64]).collect()
 }
 
 /// Returns a path without the corners of its steps from cell to cell.
-fn smooth(way: &[[f64; 2]]) -> Vec<[f64; 2]> {
+fn smooth(path: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mean = |places: &[[f64; 2]]| [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f64>() / 9.0);
-    way.windows(9).map(mean).collect()
+    path.windows(9).map(mean).collect()
 }
 
 fn far(one: [f64; 2], other: [f64; 2]) -> f64 {
@@ -346,8 +346,8 @@ fn far(one: [f64; 2], other: [f64; 2]) -> f64 {
 }
 
 /// Returns the length of a path over the distance between its ends.
-fn sinuosity(way: &[[f64; 2]]) -> f64 {
-    let smooth = smooth(way);
+fn sinuosity(path: &[[f64; 2]]) -> f64 {
+    let smooth = smooth(path);
     let length: f64 = smooth.windows(2).map(|step| far(step[0], step[1])).sum();
     length / far(smooth[0], smooth[smooth.len() - 1])
 }
@@ -360,28 +360,28 @@ fn meandering_params() -> Params {
 #[test]
 fn river_on_plain_develops_meanders() {
     let mut simulation = erode(&plain(2), &meandering_params(), 0, 4);
-    let (mut found, mut ways) = (Vec::new(), Vec::new());
+    let (mut found, mut paths) = (Vec::new(), Vec::new());
     // Until the first large neck cutoff, during which the water has two courses.
     for _ in 0..5 {
         (0..200).for_each(|_| simulation.tick());
         let water = simulation.quantity(Quantity::StreamDischarge);
-        let way = trace_discharge(&water, [15, 128], |[x, _]| x > 508);
+        let path = trace_discharge(&water, [15, 128], |[x, _]| x > 508);
         // One channel carries most of the water: the discharge through a column within three rows of the path.
         let spring = 5.0 / HEAVY_RAIN as f32;
         let crossing = |column: usize| {
             let near = |row: usize| {
-                way.iter().any(|place| (place[0] - column as f64).abs() <= 2.0 && (place[1] - row as f64).abs() <= 3.0)
+                path.iter().any(|place| (place[0] - column as f64).abs() <= 2.0 && (place[1] - row as f64).abs() <= 3.0)
             };
             (0..256).filter(|&row| near(row)).map(|row| water.at(column, row)).sum::<f32>() / spring
         };
         let columns: Vec<f32> = (40..500).step_by(10).map(crossing).collect();
         let whole = columns.iter().filter(|&&share| share > 0.5).count() as f32 / columns.len() as f32;
-        found.push((sinuosity(&way), whole, columns.iter().copied().fold(f32::INFINITY, f32::min)));
-        ways.push(smooth(&way));
+        found.push((sinuosity(&path), whole, columns.iter().copied().fold(f32::INFINITY, f32::min)));
+        paths.push(smooth(&path));
     }
     // Bends migrate: mean distance of the path at tick 800 from that at tick 400, in cells.
-    let away = |place: &[f64; 2]| ways[1].iter().map(|&other| far(*place, other)).fold(f64::INFINITY, f64::min);
-    let moved = ways[3].iter().map(away).sum::<f64>() / ways[3].len() as f64;
+    let away = |place: &[f64; 2]| paths[1].iter().map(|&other| far(*place, other)).fold(f64::INFINITY, f64::min);
+    let moved = paths[3].iter().map(away).sum::<f64>() / paths[3].len() as f64;
     assert!(moved > 1.0, "bends moved by {moved} cells");
     let most = found.iter().map(|found| found.0).fold(0.0, f64::max);
     assert!(found[0].0 < 1.1 && most > 1.3, "{found:?}");

@@ -35,19 +35,19 @@ pub(super) struct RunningWave {
     pub(super) highest: f32,
     /// Tracks of the watched droplets.
     pub(super) tracks: Option<TrackRecorder>,
-    /// The droplets.
-    pub(super) runners: Runners,
+    /// Its droplets.
+    pub(super) droplets: WaveDroplets,
 }
 
 /// Droplets of a wave, and the tiles that they have visited.
-pub(super) enum Runners {
+pub(super) enum WaveDroplets {
     /// Streams and the corrected form of the other laws, with the mask if it has an effect.
     OnCopies { laws: Box<WaveLaws>, mask: Option<Mask>, copies: Copies, swarm: SwarmRun<Droplet, Outcome> },
     /// The published form of the other laws.
     Published { law: PublishedLaw, tiles: TileCache<DriveTile>, swarm: SwarmRun<PublishedDroplet, PublishedOutcome> },
 }
 
-impl Clone for Runners {
+impl Clone for WaveDroplets {
     /// Includes all tiles, since they differ from the layers.
     fn clone(&self) -> Self {
         match self {
@@ -83,11 +83,11 @@ impl RunningWave {
         if params.law == DropletLaw::Capacity { params.start_water } else { 1.0 }
     }
 
-    /// Returns a wave on copies; `land` is the contributing area of each droplet, in square metres.
+    /// Returns a wave on copies; `contributing_area` is that of each droplet, in square metres.
     pub(super) fn on_copies(
         terrain: &Terrain,
         starts: &[DropletStart],
-        (params, land): (&Params, f32),
+        (params, contributing_area): (&Params, f32),
         masked: Option<MaskedParams<Params>>,
         (mut copies, peak): (Copies, f32),
         tracks: Option<TrackRecorder>,
@@ -97,7 +97,9 @@ impl RunningWave {
         let highest = peak + if supplied > 0.0 { terrain.cell_size } else { 0.0 };
         let both = [params, masked.as_ref().map_or(params, |masked| &masked.params)];
         let laws = match params.law {
-            DropletLaw::Streams => WaveLaws::Streams(both.map(|params| StreamLaw::new(params, terrain, land))),
+            DropletLaw::Streams => {
+                WaveLaws::Streams(both.map(|params| StreamLaw::new(params, terrain, contributing_area)))
+            }
             _ => WaveLaws::Corrected(both.map(|params| Constants::new(params, terrain))),
         };
         copies.begin(terrain);
@@ -105,8 +107,8 @@ impl RunningWave {
         let swarm =
             bundle::begin(&DropletGround::new(terrain, &mut copies, highest, params.mode), droplets, tracks.as_ref());
         let mask = masked.map(|masked| masked.mask);
-        let runners = Runners::OnCopies { laws: Box::new(laws), mask, copies, swarm };
-        Self { params: params.clone(), supplied, highest, tracks, runners }
+        let droplets = WaveDroplets::OnCopies { laws: Box::new(laws), mask, copies, swarm };
+        Self { params: params.clone(), supplied, highest, tracks, droplets }
     }
 
     /// Returns a wave of a published law, with these tiles.
@@ -133,8 +135,8 @@ impl RunningWave {
             .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, Self::volume(params)))
             .collect();
         let swarm = published_wave::begin(terrain, droplets, &mut tiles, tracks.as_ref());
-        let runners = Runners::Published { law, tiles, swarm };
-        Self { params: params.clone(), supplied: 0.0, highest, tracks, runners }
+        let droplets = WaveDroplets::Published { law, tiles, swarm };
+        Self { params: params.clone(), supplied: 0.0, highest, tracks, droplets }
     }
 
     /// Returns `true` if its droplets follow the streams law.
@@ -145,8 +147,8 @@ impl RunningWave {
     /// Runs the wave for a while, see [`SwarmRun::run_until`]. Returns `true` if all droplets have ended.
     pub(super) fn advance(&mut self, terrain: &Terrain, discharge: &mut Discharge, until: Option<Instant>) -> bool {
         let (highest, tracks) = (self.highest, self.tracks.as_ref());
-        match &mut self.runners {
-            Runners::OnCopies { laws, mask, copies, swarm } => {
+        match &mut self.droplets {
+            WaveDroplets::OnCopies { laws, mask, copies, swarm } => {
                 let mut ground = DropletGround::new(terrain, copies, highest, self.params.mode);
                 let mask = mask.as_ref();
                 match **laws {
@@ -158,7 +160,7 @@ impl RunningWave {
                     }
                 }
             }
-            Runners::Published { law, tiles, swarm } => match law {
+            WaveDroplets::Published { law, tiles, swarm } => match law {
                 PublishedLaw::MassTransfer(law) => {
                     published_wave::advance(terrain, highest, law, swarm, tiles, tracks, until)
                 }

@@ -47,8 +47,8 @@ impl ScalarStreams {
 
     /// Runs this many droplets in one tick. `params.per_tick` only sets their contributing area. The map has open edges.
     pub(super) fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut RandomStream) {
-        let land = terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick);
-        let law = StreamLaw::new(params, terrain, land as f32);
+        let contributing_area = terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick);
+        let law = StreamLaw::new(params, terrain, contributing_area as f32);
         let wave = (terrain.bedrock.len() / CELLS_PER_DROPLET).max(1);
         for number in 1..=droplets {
             let place = [terrain.width(), terrain.height()].map(|side| stream.uniform() * side as f32);
@@ -61,7 +61,7 @@ impl ScalarStreams {
         let share = update_rate(params, terrain).of(self.ticks);
         for (map, track) in self.maps.iter_mut().zip(&mut self.tracks) {
             for (map, track) in map.iter_mut().zip(track.iter_mut()) {
-                *map += share * (std::mem::take(track) * law.land - *map);
+                *map += share * (std::mem::take(track) * law.contributing_area - *map);
             }
         }
     }
@@ -118,8 +118,8 @@ impl ScalarStreams {
             let left = self.border.offset_cell(cell, [reached[0] - place_x, reached[1] - place_y]).is_none();
             let fall = here - ahead;
             let slope = fall.max(0.0) * law.steepness / distance;
-            let land = (water + law.sheet) * 1e-4;
-            let capacity = law.entrainment * volume * libm::powf(land, law.exponent) * slope;
+            let hectares = (water + law.sheet) * 1e-4;
+            let capacity = law.entrainment * volume * libm::powf(hectares, law.exponent) * slope;
             let lacking = capacity - load;
             let wanted = (1.0 - libm::expf(-law.exchange * distance)) * lacking;
             let rise = if fall < 0.0 { -fall } else { (behind - here).max(0.0) };

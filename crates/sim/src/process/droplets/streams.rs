@@ -91,21 +91,21 @@ pub(super) struct StreamLaw {
     /// Drainage area of the sheet flow on slopes, in square metres.
     pub(super) sheet: f32,
     /// Contributing area of a fresh droplet, in square metres.
-    pub(super) land: f32,
+    pub(super) contributing_area: f32,
     /// In the published mode, the lowest ground, from which the virtual fall on leaving is measured, in metres.
     pub(super) lowest: f32,
 }
 
 impl StreamLaw {
-    /// Returns the law on a terrain, with `land` the contributing area of a fresh droplet, in square metres.
-    pub(super) fn new(params: &Params, terrain: &Terrain, land: f32) -> Self {
+    /// Returns the law on a terrain, with the `contributing_area` of a fresh droplet, in square metres.
+    pub(super) fn new(params: &Params, terrain: &Terrain, contributing_area: f32) -> Self {
         let published = params.mode == Mode::Published;
         let cells = if published { 1.0 } else { terrain.cell_size / params.length };
         Self {
             published,
             gravity: params.gravity * cells,
             transfer: params.transfer * cells,
-            own: if published { land } else { params.headwater },
+            own: if published { contributing_area } else { params.headwater },
             entrainment: if published { params.entrainment_factor } else { params.entrainment },
             exponent: params.concavity,
             exchange: if published { params.equilibration } else { params.exchange * cells },
@@ -117,7 +117,7 @@ impl StreamLaw {
             steepness: 1.0 / terrain.cell_size,
             steep: params.bank_slopes().sand * terrain.cell_size,
             sheet: sheet(params),
-            land,
+            contributing_area,
             lowest: if published { lowest(terrain) } else { 0.0 },
         }
     }
@@ -130,16 +130,17 @@ pub(super) fn sheet(params: &Params) -> f32 {
 
 /// Returns the transport capacity of droplets on a slope with a drainage area in hectares, in metres times cells.
 #[inline(always)]
-fn capacity(entrainment: Lanes, volume: Lanes, land: Lanes, exponent: f32, slope: Lanes) -> Lanes {
-    entrainment * volume * power(land, exponent) * slope
+fn capacity(entrainment: Lanes, volume: Lanes, hectares: Lanes, exponent: f32, slope: Lanes) -> Lanes {
+    entrainment * volume * power(hectares, exponent) * slope
 }
 
-/// Returns the capacity of a fresh droplet on a slope, in metres times cells, in a stream one cell wide with a drainage area of
-/// `land` square metres. A steady stream with this load neither erodes nor deposits there.
-pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
-    let land = (land + sheet(params)) / HECTARE;
-    let [entrainment, one, land, slope] = [params.entrainment, 1.0, land, slope].map(|value| Lanes([value; LANES]));
-    capacity(entrainment, one, land, params.concavity, slope).0[0]
+/// Returns the capacity of a fresh droplet on a slope, in metres times cells, in a stream one cell wide with this
+/// `contributing_area`, in square metres. A steady stream with this load neither erodes nor deposits there.
+pub(super) fn graded_load(params: &Params, contributing_area: f32, slope: f32) -> f32 {
+    let hectares = (contributing_area + sheet(params)) / HECTARE;
+    let [entrainment, one, hectares, slope] =
+        [params.entrainment, 1.0, hectares, slope].map(|value| Lanes([value; LANES]));
+    capacity(entrainment, one, hectares, params.concavity, slope).0[0]
 }
 
 /// Returns the rate at which the maps follow a tick's droplets: by default it grows with their number.
@@ -286,9 +287,10 @@ impl Streams<'_> {
         let longer = if law.published { one } else { square.above(zero).select(square, one) };
         let push = swims.select(zero, push) * longer;
         let (mut vx, mut vy) = (bundle.vx + push * slope_x, bundle.vy + push * slope_y);
-        let alike = along * vx + down * vy;
+        let alignment = along * vx + down * vy;
         let size = ((along * along + down * down) * (vx * vx + vy * vy)).sqrt();
-        let pull = all(law.transfer) * longer * alike / (size * (all(law.own) * bundle.volume + water)).max(all(1e-20));
+        let pull =
+            all(law.transfer) * longer * alignment / (size * (all(law.own) * bundle.volume + water)).max(all(1e-20));
         (vx, vy) = (vx + pull * along, vy + pull * down);
         let (wide, high) = (vx.max(-vx), vy.max(-vy));
         let pace = if law.published {
@@ -344,13 +346,13 @@ impl Streams<'_> {
         let (mut least, cut) = (here - downhill, downhill * all(GREATEST_CUT));
         let mut most = all(f32::INFINITY);
         let mut amount = if law.published {
-            let saturated = saturation(water * all(SATURATION / law.land));
+            let saturated = saturation(water * all(SATURATION / law.contributing_area));
             bundle.capacity = (one + entrainment * saturated) * downhill;
             exchange * (bundle.capacity - bundle.mass)
         } else {
-            let land = (water + all(law.sheet)) * all(1.0 / HECTARE);
+            let hectares = (water + all(law.sheet)) * all(1.0 / HECTARE);
             let slope = downhill * all(law.steepness) * per_length;
-            let capacity = capacity(entrainment, bundle.volume, land, law.exponent, slope);
+            let capacity = capacity(entrainment, bundle.volume, hectares, law.exponent, slope);
             bundle.capacity = swims.select(zero, capacity);
             let lacking = bundle.capacity - bundle.mass;
             let share = one - decay((exchange * distance).min(all(5.0)));

@@ -148,7 +148,7 @@ fn panic_in_droplet_law_ends_wave_on_all_threads() {
     for threads in [2, 4] {
         // Droplets of the first rows run concurrently with others.
         for row in [0.0, 110.0] {
-            let said = panic_message(move || {
+            let message = panic_message(move || {
                 let pool =
                     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
                 let mut terrain = perlin(128, 1);
@@ -158,7 +158,7 @@ fn panic_in_droplet_law_ends_wave_on_all_threads() {
                 let droplets = (0..960).map(start).collect();
                 pool.install(|| run_wave(&mut terrain, f32::INFINITY, &law, droplets));
             });
-            assert_eq!(said, "a droplet came too far", "{threads} threads, row {row}");
+            assert_eq!(message, "a droplet came too far", "{threads} threads, row {row}");
         }
     }
 }
@@ -264,8 +264,8 @@ fn corrected_waves_match_sequential_droplets() {
         let ratio = together.0 / single.0;
         assert!((ratio - 1.0).abs() <= 0.05, "{law:?} {side}: gross erosion differs by a factor of {ratio}");
         let ratio = together.1 as f64 / single.1 as f64;
-        let told = format!("{law:?} {side}: the pits differ by a factor of {ratio}: {together:?} {single:?}");
-        assert!((ratio - 1.0).abs() <= 0.05, "{told}");
+        let message = format!("{law:?} {side}: the pits differ by a factor of {ratio}: {together:?} {single:?}");
+        assert!((ratio - 1.0).abs() <= 0.05, "{message}");
     }
 }
 
@@ -284,7 +284,7 @@ fn collapse_undercut_banks(ground: &mut DropletGround<'_>, droplets: &mut Drople
 fn erode_sequentially(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
     let (mut eroded, mut stream, side) = (0.0, RandomStream::new(99, "alone", seed), terrain.width() as f32);
     let mut droplets = Droplets::with(params.clone());
-    let land = (terrain.cell_area() * terrain.bedrock.len() as f64 / 1000.0) as f32;
+    let contributing_area = (terrain.cell_area() * terrain.bedrock.len() as f64 / 1000.0) as f32;
     for _ in 0..20 {
         let (mut copies, highest) = (Copies::default(), Peak::default().height(&terrain));
         droplets.discharge.begin(&terrain, streams::update_rate(params, &terrain));
@@ -294,7 +294,7 @@ fn erode_sequentially(mut terrain: Terrain, params: &Params, seed: u64) -> (f64,
         for number in 1..=1000 {
             let droplet = vec![Droplet::at(side * stream.uniform(), side * stream.uniform(), 1.0)];
             let outcome = if params.law == DropletLaw::Streams {
-                let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain, land));
+                let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain, contributing_area));
                 run_all(Streams::new(&mut ground, &mut droplets.discharge, laws, None), droplet)
             } else {
                 let laws = [(); 2].map(|()| Constants::new(params, &terrain));
@@ -310,7 +310,7 @@ fn erode_sequentially(mut terrain: Terrain, params: &Params, seed: u64) -> (f64,
                 ground = DropletGround::new(&terrain, &mut copies, highest, params.mode);
             }
         }
-        droplets.discharge.renew(land);
+        droplets.discharge.renew(contributing_area);
     }
     (eroded, terrain.ground())
 }
@@ -429,12 +429,16 @@ fn soft_ground_erodes_faster_and_sand_shields_rock() {
 /// Returns, for the droplets of a tick, the fraction that starts in each range of columns, their number, and their contributing
 /// area.
 fn begin(terrain: &Terrain, params: &Params, columns: &[[f32; 2]]) -> (Vec<f64>, usize, f32) {
-    let DropletRain { starts, land } =
+    let DropletRain { starts, contributing_area } =
         DropletRain::new(terrain, 0, params, None, &Discharge::default(), &mut RandomStream::new(1, "rain", 1));
     let share = |[from, to]: &[f32; 2]| {
         starts.iter().filter(|DropletStart { place: [x, _], .. }| x >= from && x < to).count() as f64
     };
-    (columns.iter().map(|columns| share(columns) / starts.len().max(1) as f64).collect(), starts.len(), land)
+    (
+        columns.iter().map(|columns| share(columns) / starts.len().max(1) as f64).collect(),
+        starts.len(),
+        contributing_area,
+    )
 }
 
 #[test]
@@ -450,11 +454,11 @@ fn droplets_spawn_in_proportion_to_rain_map() {
         }
     }));
     let params = Params { per_tick: 20_000, ..Params::default() };
-    let (shares, count, land) = begin(&terrain, &params, &[[0.0, 16.0], [16.0, 32.0]]);
+    let (shares, count, contributing_area) = begin(&terrain, &params, &[[0.0, 16.0], [16.0, 32.0]]);
     assert!((shares[0] - 0.25).abs() < 0.02 && (shares[1] - 0.75).abs() < 0.02 && count == 20_000, "{shares:?}");
     // On average, this map has as much rain as a terrain without a rain map.
     let whole = terrain.cell_area() * 64.0 * 64.0;
-    assert!((f64::from(land) * 2e4 / whole - 1.0).abs() < 1e-5);
+    assert!((f64::from(contributing_area) * 2e4 / whole - 1.0).abs() < 1e-5);
     terrain.rain = Some(Grid::filled(64, 64, 0.0));
     assert_eq!(begin(&terrain, &params, &[]).1, 0, "where there is no rain and no spring, nothing begins");
 }
@@ -470,11 +474,14 @@ fn springs_spawn_droplets_in_proportion_to_discharge() {
     let columns = [[44.0, 45.0], [12.0, 13.0]];
     let params = |rain_rate| Params { per_tick: 20_000, rain_rate, springs: true, ..Params::default() };
     for (rain_rate, wanted) in [(10.0, 0.5), (30.0, 0.25), (0.0, 1.0)] {
-        let (shares, count, land) = begin(&terrain, &params(rain_rate), &columns);
+        let (shares, count, contributing_area) = begin(&terrain, &params(rain_rate), &columns);
         let rained = (1.0 - wanted) / 64.0;
         assert!((shares[0] - wanted - rained).abs() < 0.02 && (shares[1] - rained).abs() < 0.01, "{shares:?}");
         let all = whole * (1.0 + f64::from(rain_rate) / 10.0);
-        assert!(count == 20_000 && (f64::from(land) * 2e4 / all - 1.0).abs() < 1e-4, "{land} m²");
+        assert!(
+            count == 20_000 && (f64::from(contributing_area) * 2e4 / all - 1.0).abs() < 1e-4,
+            "{contributing_area} m²"
+        );
     }
     // At half the rain rate, a tick takes twice the time.
     let seconds = |rain_rate| {
@@ -589,14 +596,16 @@ fn followed_droplet_matches_simulated_trajectory() {
         let place = process.waiting[0].place;
         process.step(Stage::Run as usize, &mut context);
         let track = process.tracks.first().cloned().unwrap_or_default();
-        let way = fresh.follow_one(&land, (seed, tick), place);
-        let places: Vec<[f32; 2]> = way.iter().map(|moment| moment.place).collect();
+        let trajectory = fresh.follow_one(&land, (seed, tick), place);
+        let places: Vec<[f32; 2]> = trajectory.iter().map(|moment| moment.place).collect();
         assert_eq!(places[..track.len()], track, "{mode:?} {law:?}");
-        assert!(way.len() > 1, "{mode:?} {law:?}: {} steps", way.len());
-        assert!(way.iter().all(|moment| moment.water.is_some_and(|water| water > 0.0) && moment.load.is_finite()));
+        assert!(trajectory.len() > 1, "{mode:?} {law:?}: {} steps", trajectory.len());
+        assert!(
+            trajectory.iter().all(|moment| moment.water.is_some_and(|water| water > 0.0) && moment.load.is_finite())
+        );
         assert!(
             mode == Mode::Published && law != DropletLaw::Streams
-                || way.iter().any(|moment| moment.capacity > Some(0.0))
+                || trajectory.iter().any(|moment| moment.capacity > Some(0.0))
         );
     }
 }

@@ -12,22 +12,23 @@ const LONGEST: usize = 2000;
 
 /// Tracks that grow while droplets run. Watched droplets have a number from 1; 0 is not watched.
 pub struct TrackRecorder {
-    ways: Vec<Mutex<Vec<ParticleState>>>,
+    trajectories: Vec<Mutex<Vec<ParticleState>>>,
     longest: usize,
 }
 
 impl Clone for TrackRecorder {
     fn clone(&self) -> Self {
-        let copied =
-            |way: &Mutex<Vec<ParticleState>>| Mutex::new(way.lock().map(|way| way.clone()).unwrap_or_default());
-        Self { ways: self.ways.iter().map(copied).collect(), longest: self.longest }
+        let copied = |trajectory: &Mutex<Vec<ParticleState>>| {
+            Mutex::new(trajectory.lock().map(|trajectory| trajectory.clone()).unwrap_or_default())
+        };
+        Self { trajectories: self.trajectories.iter().map(copied).collect(), longest: self.longest }
     }
 }
 
 impl TrackRecorder {
     /// Returns empty tracks for the droplets 1 to `count`.
     pub fn new(count: usize) -> Self {
-        Self { ways: (0..count).map(|_| Mutex::default()).collect(), longest: LONGEST }
+        Self { trajectories: (0..count).map(|_| Mutex::default()).collect(), longest: LONGEST }
     }
 
     /// Returns an empty track of unlimited length for one droplet.
@@ -37,7 +38,7 @@ impl TrackRecorder {
 
     /// Returns the numbers of a wave's droplets, with watched droplets spread evenly over the wave.
     pub fn numbers(&self, wave: usize) -> impl Iterator<Item = u32> + use<> {
-        let count = self.ways.len().min(wave);
+        let count = self.trajectories.len().min(wave);
         let until = move |droplet: usize| droplet * count / wave;
         (0..wave).map(move |droplet| if until(droplet + 1) > until(droplet) { until(droplet + 1) as u32 } else { 0 })
     }
@@ -50,26 +51,29 @@ impl TrackRecorder {
         moment: impl Fn(usize) -> ParticleState,
     ) {
         for lane in (0..LANES).filter(|&lane| running(lane)) {
-            let Some(way) = (numbers[lane] as usize).checked_sub(1).and_then(|index| self.ways.get(index)) else {
+            let Some(trajectory) =
+                (numbers[lane] as usize).checked_sub(1).and_then(|index| self.trajectories.get(index))
+            else {
                 continue;
             };
             // No code panics while it holds the lock.
-            let Ok(mut way) = way.lock() else { continue };
+            let Ok(mut trajectory) = trajectory.lock() else { continue };
             let moment = moment(lane);
-            if way.len() < self.longest && way.last().is_none_or(|last| last.place != moment.place) {
-                way.push(moment);
+            if trajectory.len() < self.longest && trajectory.last().is_none_or(|last| last.place != moment.place) {
+                trajectory.push(moment);
             }
         }
     }
 
     /// Returns the trajectories, by number.
     pub fn into_trajectories(self) -> impl Iterator<Item = Vec<ParticleState>> {
-        self.ways.into_iter().filter_map(|way| way.into_inner().ok())
+        self.trajectories.into_iter().filter_map(|trajectory| trajectory.into_inner().ok())
     }
 
     /// Returns the tracks, without those of droplets that never moved.
     pub fn into_tracks(self) -> Vec<Track> {
-        let places = |way: Vec<ParticleState>| way.into_iter().map(|moment| moment.place).collect::<Track>();
+        let places =
+            |trajectory: Vec<ParticleState>| trajectory.into_iter().map(|moment| moment.place).collect::<Track>();
         self.into_trajectories().map(places).filter(|track| track.len() > 1).collect()
     }
 }

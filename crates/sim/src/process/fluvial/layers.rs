@@ -22,7 +22,7 @@ pub(super) fn ground(terrain: &Terrain, ground: &mut [f32]) {
 /// Raises the rock by `lift` metres times the uplift map, except at the outlets. Returns the actual rise, in metres times cells.
 pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) -> f64 + Sync) -> f64 {
     let Terrain { bedrock, uplift, .. } = terrain;
-    let kept: Vec<f32> = outlets.iter().map(|&outlet| bedrock[outlet as usize]).collect();
+    let base_levels: Vec<f32> = outlets.iter().map(|&outlet| bedrock[outlet as usize]).collect();
     let lift = |cell: usize| lift(cell) * uplift.as_ref().map_or(1.0, |uplift| f64::from(uplift[cell]));
     let bedrock = &mut bedrock[..];
     let risen = bedrock.par_chunks_mut(CHUNK).enumerate().map(|(chunk, bedrock)| {
@@ -36,10 +36,10 @@ pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) 
     });
     let risen: Vec<f64> = risen.collect();
     let mut risen: f64 = risen.into_iter().sum();
-    for (&outlet, &kept) in outlets.iter().zip(&kept) {
+    for (&outlet, &base_level) in outlets.iter().zip(&base_levels) {
         let rock = &mut bedrock[outlet as usize];
-        risen -= f64::from(*rock) - f64::from(kept);
-        *rock = kept;
+        risen -= f64::from(*rock) - f64::from(base_level);
+        *rock = base_level;
     }
     risen
 }

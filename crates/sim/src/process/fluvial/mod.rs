@@ -387,14 +387,14 @@ impl Process for Fluvial {
     fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
         self.areas(terrain);
         let Self { setup, years, sea, owed, areas, .. } = self;
-        let mut memories = setup.counts.state_values();
-        memories.extend([
+        let mut values = setup.counts.state_values();
+        values.extend([
             ("years", StateValue::Number(years)),
             ("sea", StateValue::Number(sea)),
             ("owed", StateValue::Number(owed)),
         ]);
-        memories.extend(areas.as_mut().map(|areas| ("drainage-area", StateValue::Cells(&mut areas[..]))));
-        memories
+        values.extend(areas.as_mut().map(|areas| ("drainage-area", StateValue::Cells(&mut areas[..]))));
+        values
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

@@ -54,7 +54,7 @@ impl PieceNode {
 
 /// Cell from which a piece grows.
 #[derive(Clone, Copy)]
-pub(super) struct Root {
+pub(super) struct PieceRoot {
     pub cell: u32,
     /// Receiver: index of its piece and index within that piece; `None` for an outlet.
     below: Option<(u32, u32)>,
@@ -68,10 +68,10 @@ pub(super) struct Root {
 pub(super) struct FlowPiece {
     /// Nodes in upstream order, each after its receiver.
     pub nodes: Vec<PieceNode>,
-    pub roots: Vec<Root>,
+    pub roots: Vec<PieceRoot>,
     /// Donors that were not reached, with the indices of their receivers; and roots that were not reached.
     pub waiting: Vec<(u32, u32)>,
-    pub remaining_roots: Vec<Root>,
+    pub remaining_roots: Vec<PieceRoot>,
     /// `true` if the downstream sweep is done.
     done: bool,
     /// Outflow of the piece, in cubic metres.
@@ -82,9 +82,9 @@ pub(super) struct FlowPiece {
 #[derive(Clone, Copy, Default)]
 enum SweepPhase {
     #[default]
-    Climb,
-    Down,
-    Up,
+    Grow,
+    Downstream,
+    Upstream,
 }
 
 /// All pieces, and the progress of the work on them.
@@ -92,10 +92,10 @@ enum SweepPhase {
 pub(super) struct PieceBatches {
     pieces: Vec<FlowPiece>,
     /// Roots of future pieces.
-    roots: VecDeque<Root>,
+    roots: VecDeque<PieceRoot>,
     /// Index range of the pieces of each batch.
     batches: Vec<Range<usize>>,
-    way: SweepPhase,
+    phase: SweepPhase,
     /// Next batch.
     next: usize,
     /// Outflow from the map, in cubic metres.
@@ -122,10 +122,10 @@ impl<'a> DisjointMap<'a> {
 impl PieceBatches {
     /// Restarts with the trees of these outlets.
     pub(super) fn begin(&mut self, outlets: &[u32]) {
-        let root = |&cell: &u32| Root { cell, below: None, base: None, contribution: Contribution::default() };
+        let root = |&cell: &u32| PieceRoot { cell, below: None, base: None, contribution: Contribution::default() };
         self.roots = outlets.iter().map(root).collect();
         self.batches.clear();
-        (self.way, self.left) = (SweepPhase::Climb, 0.0);
+        (self.phase, self.left) = (SweepPhase::Grow, 0.0);
     }
 
     /// Processes the next batches. Returns `true` once the change of the ground and the drainage area are filled in for all cells.
@@ -133,25 +133,25 @@ impl PieceBatches {
         let (change, areas) = (DisjointMap::of(change), DisjointMap::of(areas));
         let mut cells = 0;
         while cells < PART {
-            let batch = match self.way {
-                SweepPhase::Climb if self.roots.is_empty() => {
+            let batch = match self.phase {
+                SweepPhase::Grow if self.roots.is_empty() => {
                     self.pieces.truncate(self.batches.last().map_or(0, |batch| batch.end));
-                    (self.way, self.next) = (SweepPhase::Down, self.batches.len());
+                    (self.phase, self.next) = (SweepPhase::Downstream, self.batches.len());
                     continue;
                 }
-                SweepPhase::Climb => self.climb(rivers),
-                SweepPhase::Down if self.next == 0 => {
-                    self.way = SweepPhase::Up;
+                SweepPhase::Grow => self.grow_pieces(rivers),
+                SweepPhase::Downstream if self.next == 0 => {
+                    self.phase = SweepPhase::Upstream;
                     continue;
                 }
-                SweepPhase::Down => {
+                SweepPhase::Downstream => {
                     self.next -= 1;
-                    self.down(rivers, self.batches[self.next].clone())
+                    self.sweep_downstream(rivers, self.batches[self.next].clone())
                 }
-                SweepPhase::Up if self.next == self.batches.len() => return true,
-                SweepPhase::Up => {
+                SweepPhase::Upstream if self.next == self.batches.len() => return true,
+                SweepPhase::Upstream => {
                     self.next += 1;
-                    self.up(rivers, self.batches[self.next - 1].clone(), (&change, &areas))
+                    self.sweep_upstream(rivers, self.batches[self.next - 1].clone(), (&change, &areas))
                 }
             };
             cells += batch.iter().map(|piece| piece.nodes.len()).sum::<usize>();
@@ -160,7 +160,7 @@ impl PieceBatches {
     }
 
     /// Builds a batch of pieces.
-    fn climb(&mut self, rivers: &FluvialSolver<'_>) -> &[FlowPiece] {
+    fn grow_pieces(&mut self, rivers: &FluvialSolver<'_>) -> &[FlowPiece] {
         let Self { pieces, roots, batches, .. } = self;
         let first = batches.last().map_or(0, |batch| batch.end);
         let each = roots.len().div_ceil(BATCH).clamp(1, ROOTS);
@@ -173,18 +173,18 @@ impl PieceBatches {
             piece.left = 0.0;
         }
         pieces[batch.clone()].par_iter_mut().with_max_len(1).for_each(|piece| {
-            rivers.climb(piece);
+            rivers.grow_piece(piece);
             // An earlier tick may have had more nodes here.
             piece.nodes.shrink_to(2 * piece.nodes.len());
             piece.done = piece.waiting.is_empty();
             // No other piece drains into it, and it is still in the cache.
             if piece.done {
-                rivers.down(piece);
+                rivers.sweep_downstream(piece);
             }
         });
         for (piece, number) in pieces[batch.clone()].iter_mut().zip(batch.start as u32..) {
             let FlowPiece { nodes, waiting, remaining_roots: untouched, .. } = piece;
-            roots.extend(waiting.drain(..).map(|(cell, below)| Root {
+            roots.extend(waiting.drain(..).map(|(cell, below)| PieceRoot {
                 cell,
                 below: Some((number, below)),
                 base: Some(nodes[below as usize].ground),
@@ -197,10 +197,14 @@ impl PieceBatches {
     }
 
     /// Sweeps a batch downstream and adds the contributions of its roots to the pieces below.
-    fn down(&mut self, rivers: &FluvialSolver<'_>, batch: Range<usize>) -> &[FlowPiece] {
+    fn sweep_downstream(&mut self, rivers: &FluvialSolver<'_>, batch: Range<usize>) -> &[FlowPiece] {
         let (earlier, others) = self.pieces.split_at_mut(batch.start);
         let pieces = &mut others[..batch.len()];
-        pieces.par_iter_mut().with_max_len(1).filter(|piece| !piece.done).for_each(|piece| rivers.down(piece));
+        pieces
+            .par_iter_mut()
+            .with_max_len(1)
+            .filter(|piece| !piece.done)
+            .for_each(|piece| rivers.sweep_downstream(piece));
         for root in pieces.iter().flat_map(|piece| &piece.roots) {
             if let Some((piece, place)) = root.below {
                 earlier[piece as usize].nodes[place as usize].take(root.contribution);
@@ -210,7 +214,7 @@ impl PieceBatches {
     }
 
     /// Sweeps a batch upstream and writes the change of the ground and the drainage areas.
-    fn up(
+    fn sweep_upstream(
         &mut self,
         rivers: &FluvialSolver<'_>,
         batch: Range<usize>,
@@ -218,10 +222,11 @@ impl PieceBatches {
     ) -> &[FlowPiece] {
         let (earlier, others) = self.pieces.split_at_mut(batch.start);
         let pieces = &mut others[..batch.len()];
-        let grown =
-            |root: &Root| root.below.map_or(0.0, |(piece, place)| earlier[piece as usize].nodes[place as usize].flux);
+        let grown = |root: &PieceRoot| {
+            root.below.map_or(0.0, |(piece, place)| earlier[piece as usize].nodes[place as usize].flux)
+        };
         pieces.par_iter_mut().with_max_len(1).for_each(|piece| {
-            rivers.up(piece, grown);
+            rivers.sweep_upstream(piece, grown);
             for node in &piece.nodes {
                 let cell = node.cell as usize;
                 change.set(cell, rivers.change(node));

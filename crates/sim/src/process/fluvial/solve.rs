@@ -21,7 +21,7 @@
 
 use super::{
     FluvialCoefficients, Params,
-    pieces::{Contribution, FlowPiece, MAX_PIECE_CELLS, PieceNode, Root},
+    pieces::{Contribution, FlowPiece, MAX_PIECE_CELLS, PieceNode, PieceRoot},
 };
 use crate::{core::terrain::Terrain, hydrology::drainage::Drainage, process::Mode};
 
@@ -109,7 +109,7 @@ impl<'a> FluvialSolver<'a> {
     }
 
     /// Fills a piece upstream from its roots until it is full. Slopes above the critical slope fail.
-    pub(super) fn climb(&self, piece: &mut FlowPiece) {
+    pub(super) fn grow_piece(&self, piece: &mut FlowPiece) {
         let FlowPiece { nodes, roots, waiting, remaining_roots: untouched, .. } = piece;
         let mut begun = 0;
         while nodes.len() < MAX_PIECE_CELLS && begun < roots.len() {
@@ -139,7 +139,7 @@ impl<'a> FluvialSolver<'a> {
     }
 
     /// Computes f and g of every cell of a piece, the contributions of its roots, and the outflow at outlets.
-    pub(super) fn down(&self, piece: &mut FlowPiece) {
+    pub(super) fn sweep_downstream(&self, piece: &mut FlowPiece) {
         let FlowPiece { nodes, roots, left, .. } = piece;
         let mut roots = roots.iter_mut().rev();
         for here in (0..nodes.len()).rev() {
@@ -200,7 +200,7 @@ impl<'a> FluvialSolver<'a> {
 
     /// Computes w of every cell of a piece; `grown` returns that of the receiver of a root. With a slope exponent, all eroded material
     /// leaves the map.
-    pub(super) fn up(&self, piece: &mut FlowPiece, grown: impl Fn(&Root) -> f64) {
+    pub(super) fn sweep_upstream(&self, piece: &mut FlowPiece, grown: impl Fn(&PieceRoot) -> f64) {
         let exponent = f64::from(self.params.slope_exponent);
         let FlowPiece { nodes, roots, left, .. } = piece;
         let mut roots = roots.iter();

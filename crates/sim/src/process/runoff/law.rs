@@ -29,7 +29,7 @@ impl Musgrave {
     }
 
     /// Returns the largest fraction of a height difference that may move to one neighbour: 1/(N + 1), so that no pair overshoots.
-    pub fn part(self) -> f32 {
+    pub fn max_fraction(self) -> f32 {
         1.0 / (self.neighbours + 1) as f32
     }
 }
@@ -59,7 +59,7 @@ pub(super) struct Donor<V> {
 /// Returns the outflow to a neighbour per metre of fall. `most` is the largest fall; `sum`, the sum of all falls, must be positive.
 #[inline(always)]
 pub(super) fn outflow_per_fall<V: Cells>(law: Musgrave, water: V, most: V, sum: V) -> V {
-    if law.published { water.min(most) / sum } else { (water / sum).min(V::all(law.part())) }
+    if law.published { water.min(most) / sum } else { (water / sum).min(V::all(law.max_fraction())) }
 }
 
 /// Transfer from a cell to a lower neighbour: outflow of water and sediment, erosion, and erosion suppressed to keep the cell higher.
@@ -80,7 +80,7 @@ pub(super) fn pair_transfer<V: Cells>(law: Musgrave, giver: Donor<V>, level: V, 
     let capacity = giver.capacity * water;
     let wants = giver.digs * (capacity - load).positive();
     // Never below the neighbour, even if all neighbours receive sediment.
-    let dug = if law.published { wants } else { wants.min(ground.positive() * V::all(law.part())) };
+    let dug = if law.published { wants } else { wants.min(ground.positive() * V::all(law.max_fraction())) };
     let goes = (load.min(capacity) + dug) * giver.has;
     PairTransfer { water, load: goes, surplus: (load - capacity).positive(), dug, spared: wants - dug }
 }

@@ -83,7 +83,7 @@ const PORTION: f32 = 1.0 / 32_768.0;
 const WHOLE: f32 = 1.5 * 8_388_608.0 * PORTION;
 
 /// Ground, and the largest outflow to a neighbour.
-struct Loose<'a, 'layers, L> {
+struct LooseGround<'a, 'layers, L> {
     strip: &'a Strip<'layers, 2>,
     start: &'a [f32],
     numbers: &'a L,
@@ -92,7 +92,7 @@ struct Loose<'a, 'layers, L> {
 const GROUND: usize = 0;
 const EIGHTH: usize = 1;
 
-impl<L: CoefficientWindow> RowQuantities<2> for Loose<'_, '_, L> {
+impl<L: CoefficientWindow> RowQuantities<2> for LooseGround<'_, '_, L> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, loose]: [&mut [f32]; 2]) {
         let width = ground.len();
@@ -324,7 +324,7 @@ impl SlidePass<'_> {
         let mut sums = SlideTotals::default();
         for y in own.start - 1..own.end {
             numbers.next(y + 1);
-            window.fill_to::<V>(y + 1, &Loose { strip: &strip, start, numbers: &numbers });
+            window.fill_to::<V>(y + 1, &LooseGround { strip: &strip, start, numbers: &numbers });
             let (wide, next) = (width + 1, y + 1);
             let both =
                 |quantity: usize| [across(window.row(quantity, y), wide), across(window.row(quantity, next), wide)];

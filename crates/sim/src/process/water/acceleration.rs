@@ -104,8 +104,8 @@ fn default_water_erodes_visibly_without_spikes() {
             let change = changes[changes.len() * 95 / 100] / (high - low);
             // Smooth terrain may become slightly sharper than rugged terrain was.
             let [sharp, was] = [&after, &before].map(|ground| sharpness(ground, cell_size));
-            let told = format!("{generator:?}, {cell_size} m: {change} of the relief, {was} became {sharp}");
-            assert!(change >= 0.01 && sharp < 2.2 * was.max(0.5), "{told}");
+            let message = format!("{generator:?}, {cell_size} m: {change} of the relief, {was} became {sharp}");
+            assert!(change >= 0.01 && sharp < 2.2 * was.max(0.5), "{message}");
         }
     }
 }
@@ -115,7 +115,7 @@ fn default_water_preserves_river_profiles() {
     let terrain = fluvial(256, 1);
     let start = TerrainMeasures::of(&terrain);
     let land = TerrainMeasures::of(&run_process(Water::default(), terrain, 600).terrain);
-    let told = format!("{start:?} became {land:?}");
-    assert!((land.concavity - start.concavity).abs() <= 0.12 && land.straightness >= 0.9, "{told}");
-    assert!(land.pits <= start.pits + 0.002, "{told}");
+    let message = format!("{start:?} became {land:?}");
+    assert!((land.concavity - start.concavity).abs() <= 0.12 && land.straightness >= 0.9, "{message}");
+    assert!(land.pits <= start.pits + 0.002, "{message}");
 }

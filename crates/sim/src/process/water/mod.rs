@@ -435,12 +435,12 @@ impl Process for Water {
     }
 
     fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
-        let mut kept = self.setup.counts.state_values();
-        kept.extend(match self.setup.params.mode {
-            Mode::Corrected => self.flow.faces(terrain).saved_values(),
-            Mode::Published => self.flow.pipes(terrain).memories(),
+        let mut values = self.setup.counts.state_values();
+        values.extend(match self.setup.params.mode {
+            Mode::Corrected => self.flow.faces(terrain).state_values(),
+            Mode::Published => self.flow.pipes(terrain).state_values(),
         });
-        kept
+        values
     }
 }
 

@@ -112,7 +112,7 @@ fn seiche_period_is_exact_only_in_corrected_mode() {
 fn standing_wave_amplitude_is_preserved_at_any_step() {
     let wave = |x: f32| 1.0 + 1e-3 * ((x + 0.5) * std::f32::consts::PI / 64.0).cos();
     let period = 2.0 * 64.0 / 9.81_f32.sqrt();
-    let kept: Vec<f32> = [0.04, 0.02, 0.005, 0.0025]
+    let retained: Vec<f32> = [0.04, 0.02, 0.005, 0.0025]
         .into_iter()
         .map(|dt| {
             let mut simulation = run(filled(64, 1, |_, _| 0.0, |x, _| wave(x)), Params { dt, ..calm() }, 0);
@@ -127,8 +127,8 @@ fn standing_wave_amplitude_is_preserved_at_any_step() {
             (height / 1e-3).cbrt()
         })
         .collect();
-    let most = kept.iter().fold(0.0_f32, |most, &kept| most.max(kept));
-    assert!(kept.iter().all(|&kept| kept >= 0.9 && kept >= 0.95 * most), "{kept:?} a period");
+    let most = retained.iter().fold(0.0_f32, |most, &retained| most.max(retained));
+    assert!(retained.iter().all(|&retained| retained >= 0.9 && retained >= 0.95 * most), "{retained:?} a period");
 }
 
 /// A sheet of water flows straight down a plane in any direction, at the speed of Manning's equation.
@@ -562,12 +562,12 @@ fn water_preserves_fluvial_morphology() {
     simulation.slots.iter_mut().for_each(|slot| slot.enabled = true);
     (0..2000).for_each(|_| simulation.tick());
     let (land, eroded) = (TerrainMeasures::of(&simulation.terrain), simulation.ledger.solid.rows[INFO.key].eroded);
-    let told = format!("{start:?} became {land:?}, {eroded} m³ eroded");
-    assert!(eroded >= 3e7, "{told}");
-    assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{told}");
-    assert!((land.concavity - start.concavity).abs() <= 0.1 && land.straightness >= 0.9, "{told}");
+    let message = format!("{start:?} became {land:?}, {eroded} m³ eroded");
+    assert!(eroded >= 3e7, "{message}");
+    assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{message}");
+    assert!((land.concavity - start.concavity).abs() <= 0.1 && land.straightness >= 0.9, "{message}");
     for (now, then) in land.slopes.into_iter().zip(start.slopes) {
-        assert!((now / then - 1.0).abs() <= 0.2, "{told}");
+        assert!((now / then - 1.0).abs() <= 0.2, "{message}");
     }
 }
 
@@ -633,8 +633,8 @@ fn spring_river_reaches_border_within_travel_time() {
     let seconds = arrived.expect("the river reaches the border");
     let [u, v] = simulation.slots[0].process.vector_map(VectorMap::Velocity, &simulation.terrain).expect("water flows");
     let wet: Vec<usize> = (0..side * side).filter(|&cell| simulation.terrain.water[cell] > 0.05).collect();
-    let way = wet.iter().map(|&cell| f64::from(size / u[cell].hypot(v[cell]).max(0.05))).sum::<f64>();
-    assert!(seconds <= way, "it took {seconds} s, and {way} s at the speed of the water");
+    let travel_time = wet.iter().map(|&cell| f64::from(size / u[cell].hypot(v[cell]).max(0.05))).sum::<f64>();
+    assert!(seconds <= travel_time, "it took {seconds} s, and {travel_time} s at the speed of the water");
 }
 
 #[test]

@@ -347,10 +347,10 @@ impl<N> DriftRow<'_, N> {
         let along = cell::<V>(ground, to, x) - cell(ground, from, x);
         let across = V::all(0.25) * (rise_across::<V>(ground, axis, from, x) + rise_across(ground, axis, to, x));
         let slope = V::all(self.aside[axis]) * along + V::all(self.aside[1 - axis]) * across;
-        let way = V::all(self.aside[axis]) * (lean - pulls * slope);
+        let shift = V::all(self.aside[axis]) * (lean - pulls * slope);
         let (aloft, aloft_after) = (cell::<V>(&self.aloft, from, x), cell(&self.aloft, to, x));
         let disperses = cell::<V>(&self.disperses, from, x).min(cell(&self.disperses, to, x));
-        way * way.if_above(V::all(0.0), aloft, aloft_after) + disperses * (aloft - aloft_after)
+        shift * shift.if_above(V::all(0.0), aloft, aloft_after) + disperses * (aloft - aloft_after)
     }
 }
 

@@ -80,8 +80,8 @@ fn measure(terrain: &Terrain, direction: f32) -> Barchan {
     let reach = (60.0 / cell) as isize;
     // Feet and brink also lie between cells: a cell is a sixth of a lee side.
     const PART: f32 = 1.0 / 16.0;
-    let parts = |way: f32| (0..reach * 32).map(move |part| part as f32 * way * PART);
-    let foot = |way: f32| parts(way).find(|&along| at(along, 0) < FOOT).unwrap_or(way * 2.0 * reach as f32);
+    let parts = |sign: f32| (0..reach * 32).map(move |part| part as f32 * sign * PART);
+    let foot = |sign: f32| parts(sign).find(|&along| at(along, 0) < FOOT).unwrap_or(sign * 2.0 * reach as f32);
     let (windward, lee) = (-foot(-1.0), foot(1.0));
     let falls = |along: f32| (at(along - 0.5, 0) - at(along + 0.5, 0)) / cell;
     // From half-way up the slip face back to its top.
@@ -179,14 +179,14 @@ fn barchan_with_recycled_sand_keeps_its_shape() {
     (0..5000).for_each(|_| run.tick());
     let after = measure(&run.terrain, DIRECTION);
     println!("{before:?}\n{after:?}");
-    let kept = |what: &str, after: f32, before: f32| {
+    let assert_preserved = |what: &str, after: f32, before: f32| {
         assert!((after / before - 1.0).abs() <= 0.15, "{what}: {before} m, 5000 ticks later {after} m");
     };
-    kept("width", after.width, before.width);
-    kept("height", after.height, before.height);
+    assert_preserved("width", after.width, before.width);
+    assert_preserved("height", after.height, before.height);
     // Horns are measured from the windward foot: their tips are as ragged as the grid.
     for side in [0, 1] {
-        kept("horn", after.horns[side] + after.length, before.horns[side] + before.length);
+        assert_preserved("horn", after.horns[side] + after.length, before.horns[side] + before.length);
     }
     assert!((sand(&run) / held - 1.0).abs() < 0.01, "{} m³ of {held} m³", sand(&run));
     assert_realistic_barchan(&after, "after 6500 ticks");
@@ -379,8 +379,8 @@ fn arms(terrain: &Terrain, radius: f32) -> Vec<f32> {
     let tall = sand[crest];
     let ridges: Vec<usize> = (0..360).filter(ridge).collect();
     let valley = |from: usize, to: usize| {
-        let way = (to + 360 - from - 1) % 360 + 1;
-        (0..=way).map(|away| circle[(from + away) % 360]).fold(f32::MAX, f32::min)
+        let span = (to + 360 - from - 1) % 360 + 1;
+        (0..=span).map(|away| circle[(from + away) % 360]).fold(f32::MAX, f32::min)
     };
     let count = ridges.len();
     let stands_out = |index: &usize| {

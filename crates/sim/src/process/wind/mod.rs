@@ -229,17 +229,17 @@ impl Process for Wind {
     }
 
     fn state_values(&mut self, terrain: &Terrain) -> NamedValues<'_> {
-        let mut kept = self.setup.counts.state_values();
-        kept.push(("owed", StateValue::Number(&mut self.owed)));
+        let mut values = self.setup.counts.state_values();
+        values.push(("owed", StateValue::Number(&mut self.owed)));
         let [x, y] = &mut self.remainder;
-        kept.extend([("way x", x), ("way y", y)].map(|(name, way)| (name, StateValue::Number(way))));
+        values.extend([("way x", x), ("way y", y)].map(|(name, value)| (name, StateValue::Number(value))));
         let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| WindMaps::new(terrain));
         let WindMaps { path, flux, abraded, aloft, seen, wet, .. } = self.spare.insert(maps);
         let maps = [("path", path), ("flux", flux), ("abraded", abraded)];
-        kept.extend(maps.map(|(name, map)| (name, StateValue::Cells(map))));
+        values.extend(maps.map(|(name, map)| (name, StateValue::Cells(map))));
         let maps = [("aloft", aloft), ("seen", seen), ("wet", wet)];
-        kept.extend(maps.map(|(name, map)| (name, StateValue::Cells(map))));
-        kept
+        values.extend(maps.map(|(name, map)| (name, StateValue::Cells(map))));
+        values
     }
 
     fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {

@@ -74,7 +74,7 @@ fn closed(terrain: &Terrain) -> Border {
 
 /// Adds the sand withheld by rounding, in metres times cells, to a cell with sand, or removes an excess there. Returns the remainder,
 /// less than the last digit. The search starts at a different cell in every tick.
-pub(super) fn repay(sand: &mut Grid, owed: f64, tick: u64) -> f64 {
+pub(super) fn restore_withheld_sand(sand: &mut Grid, owed: f64, tick: u64) -> f64 {
     let first = (tick.wrapping_mul(0x9e37_79b9_7f4a_7c15) % sand.len() as u64) as usize;
     let mut owed = owed;
     for index in (first..sand.len()).chain(0..first) {

@@ -123,7 +123,7 @@ impl Wind {
         terrain.sand.iter_mut().zip(maps.aloft.iter()).for_each(|(sand, aloft)| *sand += aloft);
         maps.aloft.fill(0.0);
         self.owed += before + aloft - drift::sum(&terrain.sand);
-        self.owed = slip::repay(&mut terrain.sand, self.owed, context.tick);
+        self.owed = slip::restore_withheld_sand(&mut terrain.sand, self.owed, context.tick);
         let row = context.ledger.solid.row(INFO.key);
         row.deposited += aloft * terrain.cell_area();
         row.moved += aloft * terrain.cell_area();
@@ -161,9 +161,9 @@ impl Wind {
                 self.trails(terrain, heading, &maps.aloft, RandomStream::new(context.seed, "streaks", context.tick));
         }
         let goes = [0, 1].map(|axis| {
-            let way = self.remainder[axis] + f64::from(heading[axis]);
-            self.remainder[axis] = way - way.round();
-            way.round() as isize
+            let displacement = self.remainder[axis] + f64::from(heading[axis]);
+            self.remainder[axis] = displacement - displacement.round();
+            displacement.round() as isize
         });
         let beyond = match terrain.edge {
             Edge::Wall => BorderCondition::Stops,
@@ -275,7 +275,7 @@ impl Wind {
         row.eroded += slid * area;
         row.deposited += slid * area;
         self.owed -= grown;
-        self.owed = slip::repay(&mut terrain.sand, self.owed, context.tick);
+        self.owed = slip::restore_withheld_sand(&mut terrain.sand, self.owed, context.tick);
     }
 
     /// Returns the trails of a sample of the sand in the air.
@@ -291,7 +291,7 @@ impl Wind {
                 starts.push(start);
             }
         }
-        let way = |[mut x, mut y]: [f32; 2]| {
+        let trace = |[mut x, mut y]: [f32; 2]| {
             let mut track = vec![[x, y]];
             while track.len() < STREAK {
                 let [shear, lean] = self.air.at(x as usize, y as usize);
@@ -309,7 +309,7 @@ impl Wind {
             }
             track
         };
-        starts.into_iter().map(way).filter(|track| track.len() > 2).collect()
+        starts.into_iter().map(trace).filter(|track| track.len() > 2).collect()
     }
 }
 

@@ -139,9 +139,9 @@ fn wind_conserves_sand_and_books_open_border_outflow() {
         let simulation = blow(terrain.clone(), params, 60);
         let row = simulation.ledger.solid.rows[INFO.key];
         let total = simulation.terrain.sand.total() * simulation.terrain.cell_area();
-        let kept = total + row.outflow + row.carried;
+        let accounted = total + row.outflow + row.carried;
         let start = terrain.sand.total() * terrain.cell_area();
-        assert!((kept / start - 1.0).abs() < 1e-6, "{edge:?} {refeed}: {kept} of {start}");
+        assert!((accounted / start - 1.0).abs() < 1e-6, "{edge:?} {refeed}: {accounted} of {start}");
         assert_eq!(row.lost, 0.0);
         assert_eq!(row.outflow > 0.0, edge == Edge::Open && !refeed, "{edge:?} {refeed}: {}", row.outflow);
         assert!(row.carried > 0.0);
@@ -392,11 +392,12 @@ fn followed_grain_moves_downwind_in_published_mode() {
         let params = Params { mode: Mode::Published, law, ..Params::default() };
         let heading = Weather::mean(&params).heading;
         let (width, height) = (terrain.width() as f32, terrain.height() as f32);
-        let way = Wind::with(params).follow_one(&terrain, (3, 1), [0.5 * width, 0.5 * height]).unwrap_or_default();
-        assert!(way.len() > 3, "{law:?}: {} steps", way.len());
-        let came = [0, 1].map(|axis| way[way.len().min(8) - 1].place[axis] - 0.5 * [width, height][axis]);
+        let trajectory =
+            Wind::with(params).follow_one(&terrain, (3, 1), [0.5 * width, 0.5 * height]).unwrap_or_default();
+        assert!(trajectory.len() > 3, "{law:?}: {} steps", trajectory.len());
+        let came = [0, 1].map(|axis| trajectory[trajectory.len().min(8) - 1].place[axis] - 0.5 * [width, height][axis]);
         assert!(came[0] * heading[0] + came[1] * heading[1] > 0.0, "{law:?}: {came:?} against {heading:?}");
-        assert!(way.iter().all(|moment| moment.load >= 0.0 && moment.water.is_none()));
+        assert!(trajectory.iter().all(|moment| moment.load >= 0.0 && moment.water.is_none()));
     }
     assert_eq!(Wind::default().follow_one(&terrain, (3, 1), [40.0, 40.0]), None);
 }

@@ -106,5 +106,5 @@ fn fluvial_clock_counts_years_and_keeps_drainage_area() {
     let outlets = Drainage::of(&run.terrain).outlets().to_vec();
     let left: f64 = outlets.iter().map(|&outlet| f64::from(areas[outlet as usize])).sum();
     assert!((left / (1600.0 * 900.0) - 1.0).abs() < 1e-6, "{left}");
-    assert!(run.memories(&["fluvial"]).iter().any(|(name, _)| name == "fluvial/drainage-area"));
+    assert!(run.state_values(&["fluvial"]).iter().any(|(name, _)| name == "fluvial/drainage-area"));
 }

@@ -237,8 +237,8 @@ fn falling_sea_level_exposes_land_even_after_restore() {
     terrain.uplift = Some(uplift_map(Uplift::Dome, 64, 64, 1));
     let params = |sea_level: f64| Params { sea_level: sea_level as f32, ..Params::default() };
     let level = |run: &mut Simulation| {
-        let kept = run.memories(&["fluvial"]).into_iter().find(|(name, _)| name == "fluvial/sea");
-        let Some((_, StateValue::Number(level))) = kept else { panic!("the level of the sea is kept") };
+        let saved = run.state_values(&["fluvial"]).into_iter().find(|(name, _)| name == "fluvial/sea");
+        let Some((_, StateValue::Number(level))) = saved else { panic!("the level of the sea is kept") };
         *level
     };
     for (lower, read_back) in [(12.0, false), (NO_SEA, false), (12.0, true)] {
@@ -247,7 +247,7 @@ fn falling_sea_level_exposes_land_even_after_restore() {
         assert_eq!(level(&mut run), 30.0);
         if read_back {
             let mut fresh = run_process(Fluvial::with(params(30.0)), run.terrain.clone(), 0);
-            for (name, memory) in fresh.memories(&["fluvial"]) {
+            for (name, memory) in fresh.state_values(&["fluvial"]) {
                 if let StateValue::Number(number) = memory
                     && name == "fluvial/sea"
                 {

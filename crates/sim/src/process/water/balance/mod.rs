@@ -214,7 +214,7 @@ struct CellOutflow {
 /// Water of a terrain during the iterations, in the order of its places.
 struct BalanceState<'a> {
     land: BalancedTerrain<'a>,
-    ways: Routing,
+    routing: Routing,
     /// Supply of each place, in cubic metres per second: from outside, and spilled over shores in the previous iteration.
     supply: Vec<f64>,
     spilled: Vec<f64>,
@@ -234,28 +234,28 @@ impl<'a> BalanceState<'a> {
         let ground: Vec<f32> =
             (0..count).map(|cell| bedrock[cell] + sand[cell] + suspended[cell] * suspended_fraction).collect();
         let borders = |cell| if terrain.edge == Edge::Open { land.at_border(cell) } else { [false; 4] };
-        let ways = Routing::find(Border::of(terrain), &ground, outlets, borders, |cell| land.beyond(cell)[1]);
-        let supply = ways.places.iter().map(|place| supply[place.cell as usize]).collect();
+        let routing = Routing::find(Border::of(terrain), &ground, outlets, borders, |cell| land.beyond(cell)[1]);
+        let supply = routing.places.iter().map(|place| supply[place.cell as usize]).collect();
         let dry = |place: &Place| StandingWater { level: f64::from(place.ground), spills: [0.0; 4] };
-        let standing: Vec<StandingWater> = ways.places.iter().map(dry).collect();
+        let standing: Vec<StandingWater> = routing.places.iter().map(dry).collect();
         let before = standing.iter().map(|standing| standing.level).collect();
         let (spilled, flows) = (vec![0.0; count], vec![CellOutflow::default(); count]);
-        Self { land, ways, supply, spilled, standing, before, flows, unsolved: 0 }
+        Self { land, routing, supply, spilled, standing, before, flows, unsolved: 0 }
     }
 
     /// Accumulates the discharge of every cell downstream, and its momentum.
     fn gather(&mut self) {
-        let Self { land, ways, supply, spilled, standing, flows, .. } = self;
+        let Self { land, routing, supply, spilled, standing, flows, .. } = self;
         let (area, size) = (land.terrain.cell_area(), f64::from(land.terrain.cell_size));
-        for step in ways.steps.iter().rev() {
+        for step in routing.steps.iter().rev() {
             let end = step[step.len() - 1].end;
             let (open, done) = flows.split_at_mut(end);
             blocks(step, &mut open[step[0].start..]).into_par_iter().for_each(|(block, own)| {
                 for at in block.clone().rev() {
-                    let (place, water) = (&ways.places[at], &standing[at]);
+                    let (place, water) = (&routing.places[at], &standing[at]);
                     let mut comes = supply[at] + spilled[at];
                     for (face, next) in place.neighbours() {
-                        let (from, face) = (&ways.places[next], face ^ 1);
+                        let (from, face) = (&routing.places[next], face ^ 1);
                         if from.leaves(face) {
                             let flow = if next < block.end { &own[next - block.start] } else { &done[next - end] };
                             comes += flow.discharge * f64::from(from.parts[face]) * standing[next].retained_fraction();
@@ -266,7 +266,7 @@ impl<'a> BalanceState<'a> {
                     let flow = &mut own[at - block.start];
                     flow.discharge = (comes - evaporates).max(0.0);
                     let passes = flow.discharge / size * water.retained_fraction();
-                    for face in land.faces(place, &ways.places, |next| standing[next].level) {
+                    for face in land.faces(place, &routing.places, |next| standing[next].level) {
                         let passes = passes * f64::from(place.parts[face.number]);
                         let old = &mut flow.momentum[face.number];
                         *old += NEW * ((passes * passes * face.speed(water.level)) as f32 - *old);
@@ -275,7 +275,7 @@ impl<'a> BalanceState<'a> {
             });
         }
         // Spills arrive in the next iteration.
-        spilled.par_iter_mut().zip(&ways.places).for_each(|(spilled, place)| {
+        spilled.par_iter_mut().zip(&routing.places).for_each(|(spilled, place)| {
             let over =
                 |(face, next): (usize, usize)| flows[next].discharge * f64::from(standing[next].spills[face ^ 1]);
             *spilled = place.neighbours().map(over).sum();
@@ -284,26 +284,26 @@ impl<'a> BalanceState<'a> {
 
     /// Raises the level of every cell, upstream, until its discharge leaves. Returns the relative change of the depths.
     fn rise(&mut self, spills: bool) -> f64 {
-        let Self { land, ways, standing, before, flows, unsolved, .. } = self;
+        let Self { land, routing, standing, before, flows, unsolved, .. } = self;
         *unsolved = 0;
         let size = f64::from(land.terrain.cell_size);
         let gravity = f64::from(land.params.gravity);
         before.par_iter_mut().zip(&*standing).for_each(|(before, standing)| *before = standing.level);
         let mut sums = [0.0; 2];
-        for step in &ways.steps {
+        for step in &routing.steps {
             let start = step[0].start;
             let (done, open) = standing.split_at_mut(start);
             let change = |(block, own): (Range<usize>, &mut [StandingWater])| {
                 let (mut sums, mut inexact, mut faces) = ([0.0; 2], 0, Vec::with_capacity(4));
                 for at in block.clone() {
-                    let place = &ways.places[at];
+                    let place = &routing.places[at];
                     let roughness = land.local(place.cell as usize, |params| params.roughness);
                     let pull = FaceCoefficients { gravity, drag: gravity * size * roughness * roughness };
                     let (ground, flux) = (f64::from(place.ground), flows[at].discharge / size);
                     let level_of =
                         |next: usize| if next < start { done[next].level } else { own[next - block.start].level };
                     faces.clear();
-                    faces.extend(land.faces(place, &ways.places, level_of));
+                    faces.extend(land.faces(place, &routing.places, level_of));
                     for face in &mut faces {
                         // The cell upstream lies across the opposite face.
                         let behind = place.around[face.number ^ 1];
@@ -312,7 +312,7 @@ impl<'a> BalanceState<'a> {
                     }
                     let count = faces.len();
                     if spills && count > 0 {
-                        push_spill_faces(place, &ways.places, before, before[at], &mut faces);
+                        push_spill_faces(place, &routing.places, before, before[at], &mut faces);
                     }
                     let (new, is_exact) =
                         if count == 0 { (ground, true) } else { solve_level(&faces, flux, pull, before[at]) };
@@ -346,7 +346,7 @@ impl<'a> BalanceState<'a> {
     /// Returns the depths of all cells, in metres.
     fn depths(&self) -> Grid {
         let mut depths = Grid::filled(self.land.terrain.width(), self.land.terrain.height(), 0.0);
-        for (place, standing) in self.ways.places.iter().zip(&self.standing) {
+        for (place, standing) in self.routing.places.iter().zip(&self.standing) {
             depths[place.cell as usize] = (standing.level - f64::from(place.ground)) as f32;
         }
         depths
@@ -356,7 +356,7 @@ impl<'a> BalanceState<'a> {
     fn fluxes(&self) -> FaceFluxes {
         let terrain = self.land.terrain;
         let (size, mut fluxes) = (f64::from(terrain.cell_size), FaceFluxes::new(terrain));
-        for ((place, standing), flow) in self.ways.places.iter().zip(&self.standing).zip(&self.flows) {
+        for ((place, standing), flow) in self.routing.places.iter().zip(&self.standing).zip(&self.flows) {
             let at = [place.cell as usize % terrain.width(), place.cell as usize / terrain.width()];
             let flux = flow.discharge / size;
             for face in 0..4 {

@@ -162,8 +162,8 @@ fn steady_lakes_spill_unless_evaporation_balances_inflow() {
     let mut drying = run(terrain, Params { evaporation_rate: 1e-3, ..rain(1e-5) });
     fill(&mut drying);
     let over = |run: &Simulation| run.terrain.water.at(29, 20);
-    let told = format!("{} m run over, without evaporation {} m", over(&drying), over(&wet));
-    assert!(over(&drying) < 0.1 * over(&wet), "the lake gives what it gets to the air, but {told}");
+    let message = format!("{} m run over, without evaporation {} m", over(&drying), over(&wet));
+    assert!(over(&drying) < 0.1 * over(&wet), "the lake gives what it gets to the air, but {message}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(super) struct FaceFluxes {
 pub(super) const MARGIN: usize = 3;
 
 impl FaceFluxes {
-    pub(super) fn saved_values(&mut self) -> NamedValues<'_> {
+    pub(super) fn state_values(&mut self) -> NamedValues<'_> {
         vec![
             ("flow x", StateValue::Cells(&mut self.x)),
             ("flow y", StateValue::Cells(&mut self.y)),
@@ -160,7 +160,8 @@ impl FaceFluxes {
         }
         let suspended_fraction = params.suspended_fraction();
         let parts = terrain.water.par_chunks(PART).zip(terrain.suspended.par_chunks(PART));
-        let depths = parts.map(|(water, suspended)| with_vector_unit(Deepest { water, suspended, suspended_fraction }));
+        let depths =
+            parts.map(|(water, suspended)| with_vector_unit(MaximumDepth { water, suspended, suspended_fraction }));
         (self.wave as f32).max((params.gravity * depths.reduce(|| 0.0, f32::max)).sqrt())
     }
 
@@ -226,13 +227,13 @@ impl FaceFluxes {
 }
 
 /// Maximum depth of some cells.
-struct Deepest<'a> {
+struct MaximumDepth<'a> {
     water: &'a [f32],
     suspended: &'a [f32],
     suspended_fraction: f32,
 }
 
-impl Pass for Deepest<'_> {
+impl Pass for MaximumDepth<'_> {
     type Output = f32;
 
     #[inline(always)]
@@ -244,14 +245,14 @@ impl Pass for Deepest<'_> {
 }
 
 struct FlowDepthRow<'a> {
-    deepest: Deepest<'a>,
+    deepest: MaximumDepth<'a>,
     most: &'a mut [f32; MAX_LANES],
 }
 
 impl RowKernel for FlowDepthRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let Deepest { water, suspended, suspended_fraction } = self.deepest;
+        let MaximumDepth { water, suspended, suspended_fraction } = self.deepest;
         let depth = V::load(water, x) + V::load(suspended, x) * V::all(suspended_fraction);
         V::load(self.most, 0).max(depth).store(self.most, 0);
     }

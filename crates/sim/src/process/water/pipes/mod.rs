@@ -56,7 +56,7 @@ const BELOW: usize = 3;
 const MARGIN: usize = 3;
 
 impl Pipes {
-    pub(super) fn memories(&mut self) -> NamedValues<'_> {
+    pub(super) fn state_values(&mut self) -> NamedValues<'_> {
         let names = ["flux left", "flux right", "flux above", "flux below"];
         names.into_iter().zip(&mut self.flux).map(|(name, flux)| (name, StateValue::Cells(flux))).collect()
     }
