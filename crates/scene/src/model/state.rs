@@ -62,7 +62,7 @@ pub struct SimulationState<M = PackedGrid> {
     pub maps: BTreeMap<String, M>,
     /// Start terrain as sculpted by hand.
     pub shaped: Option<Arc<SculptedStart>>,
-    /// Editions of the layers, valid as long as the session that was captured is alive.
+    /// Versions of the layers, valid as long as the session that was captured is alive.
     editions: BTreeMap<String, GridVersion>,
 }
 

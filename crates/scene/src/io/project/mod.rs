@@ -186,8 +186,8 @@ pub fn open(path: &Path) -> Result<Project, Error> {
         sessions[0].warnings.push(format!("Camera keyframes were discarded: {wrong}."));
         CameraKeyframes::default()
     });
-    let saved = SavedViews { bookmarks: manifest.bookmarks.map(sane), keys };
-    let views = Views { camera: sane(manifest.camera), saved };
+    let saved = SavedViews { bookmarks: manifest.bookmarks.map(valid), keys };
+    let views = Views { camera: valid(manifest.camera), saved };
     Ok(Project { chosen, views, file: manifest.file.map(PathBuf::from), ..Project::of(sessions) })
 }
 

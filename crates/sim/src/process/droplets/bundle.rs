@@ -22,7 +22,7 @@ pub(super) trait Law: Sync {
     /// Moves eight droplets by one step and changes the ground. Returns the sediment that each gained, in metres times cells.
     ///
     /// # Safety
-    /// As for [`Swarm::step`].
+    /// As for [`ParticleKind::step`].
     unsafe fn act(&self, bundle: &mut Bundle) -> Lanes;
 }
 
