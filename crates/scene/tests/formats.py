@@ -195,6 +195,8 @@ for code in (4326, 4258, 4269, 7844):
     expect(write(f"crs-{code}.tif", FLOATS, crs=f"EPSG:{code}", transform=place), FLOATS, cell=side, epsg=code, transform=place)
 place = Affine(30, 0, 1000000, 0, -30, 8399738)
 expect(write("crs-3857.tif", FLOATS, crs="EPSG:3857", transform=place), FLOATS, cell=15, epsg=3857, transform=place)
+for code in (54009, 54012, 54042, 54052):
+    expect(write(f"crs-esri-{code}.tif", FLOATS, crs=f"ESRI:{code}"), FLOATS, cell=30, transform=PLACE)
 expect(write("south-up.tif", FLOATS[::-1], transform=Affine(30, 0, 500010, 0, 30, 4100020 - 30 * HEIGHT)), FLOATS, cell=30,
        transform=PLACE)
 corners = [GroundControlPoint(row, column, 500010 + 30 * column, 4100020 - 30 * row)

@@ -322,19 +322,15 @@ impl Crs {
             }
             Self::GeoKeys(keys) => {
                 let code = |key| Self::code(keys, key).filter(|code| *code != 0);
-                let geographic = match code(MODEL_TYPE) {
-                    Some(GEOGRAPHIC) => true,
-                    Some(PROJECTED) => false,
-                    _ => code(PROJECTED_CRS).is_none() && code(METHOD).is_none() && code(GEODETIC_CRS).is_some(),
-                };
-                if geographic {
+                if are_geographic(keys) {
                     let size = || Self::number(keys, ANGULAR_UNIT_SIZE).map(f64::to_degrees);
                     let own = || code(GEODETIC_CRS).filter(|code| GRADS.contains(&u32::from(*code))).map(|_| 0.9);
                     let unit =
                         code(ANGULAR_UNITS).and_then(|code| if code == USER_DEFINED { size() } else { angle_of(code) });
                     Some(CrsUnit::Degrees(unit.or_else(own).unwrap_or(1.0)))
                 } else {
-                    linear_unit(keys).map(CrsUnit::Metres).or_else(defined)
+                    let cited = || Self::cited(keys).map(|text| Self::Wkt(text.to_owned()).unit());
+                    linear_unit(keys).map(CrsUnit::Metres).or_else(cited).or_else(defined)
                 }
             }
         };
@@ -765,7 +761,7 @@ fn text_of_keys(keys: &[(u16, GeoKey)]) -> Option<String> {
     let geographic = geographic_text(keys)?;
     let number = |key| Crs::number(keys, key);
     let Some(method) = Crs::code(keys, METHOD) else {
-        return (Crs::code(keys, PROJECTED_CRS).is_none()).then_some(geographic);
+        return are_geographic(keys).then_some(geographic);
     };
     let (_, name, parameters) = PROJECTIONS.into_iter().find(|(code, ..)| *code == method)?;
     let is_tangent = method != MERCATOR || number(STANDARD_PARALLEL).is_none();
@@ -829,7 +825,7 @@ fn geographic_text(keys: &[(u16, GeoKey)]) -> Option<String> {
 /// Returns the EPSG code in the keys of a GeoTIFF, unless they state another unit than that of the code.
 fn keyed_code(keys: &[(u16, GeoKey)]) -> Option<u32> {
     let code = |key| Crs::code(keys, key).filter(|code| !matches!(*code, 0 | USER_DEFINED)).map(u32::from);
-    let is_projected = Crs::code(keys, PROJECTED_CRS).is_some() || Crs::code(keys, METHOD).is_some();
+    let is_projected = !are_geographic(keys);
     let code = code(PROJECTED_CRS).or_else(|| code(GEODETIC_CRS).filter(|_| !is_projected))?;
     let stated = if is_projected {
         linear_unit(keys).map(CrsUnit::Metres)
@@ -842,6 +838,21 @@ fn keyed_code(keys: &[(u16, GeoKey)]) -> Option<u32> {
         _ => true,
     };
     (is_own || lookup_epsg(code).is_none()).then_some(code)
+}
+
+/// Returns `true` if the keys of a GeoTIFF state a geographic system. Those of a projection without a GeoTIFF code may state neither a
+/// projected system nor a method, but a citation (as GDAL writes well-known text) or a linear unit.
+fn are_geographic(keys: &[(u16, GeoKey)]) -> bool {
+    let code = |key| Crs::code(keys, key).filter(|code| *code != 0);
+    let is_linear = |(key, _): &(u16, GeoKey)| [PROJECTED_CITATION, LINEAR_UNITS].contains(key);
+    match code(MODEL_TYPE) {
+        Some(GEOGRAPHIC) => true,
+        Some(PROJECTED) => false,
+        _ => {
+            let is_projected = [PROJECTED_CRS, METHOD].into_iter().any(|key| code(key).is_some());
+            !is_projected && !keys.iter().any(is_linear) && code(GEODETIC_CRS).is_some()
+        }
+    }
 }
 
 /// Returns the linear unit that the keys of a GeoTIFF state, in metres.
@@ -927,6 +938,21 @@ mod tests {
         assert_eq!((feet.epsg(), feet.unit(), feet.text()), (None, CrsUnit::Metres(0.3048), None));
         let seconds = crs(&[(MODEL_TYPE, GEOGRAPHIC), (GEODETIC_CRS, 4326), (ANGULAR_UNITS, 9104)]);
         assert_eq!((seconds.epsg(), seconds.text()), (None, None));
+    }
+
+    #[test]
+    fn a_projection_in_a_citation_is_not_geographic() {
+        let text = "PROJCS[\"World_Mollweide\",GEOGCS[\"GCS_WGS_1984\",DATUM[\"D_WGS_1984\",SPHEROID[\"WGS_1984\",6378137.0,\
+            298.257223563]],PRIMEM[\"Greenwich\",0.0],UNIT[\"Degree\",0.0174532925199433]],PROJECTION[\"Mollweide\"],\
+            PARAMETER[\"Central_Meridian\",0.0],UNIT[\"Kilometer\",1000.0]]";
+        let cited = GeoKey::Text(format!("{TEXT_CITATION}{text}"));
+        let keys = [(MODEL_TYPE, USER_DEFINED), (GEODETIC_CRS, 4326), (ANGULAR_UNITS, 9102)];
+        let keys = keys.map(|(key, code)| (key, GeoKey::Code(code)));
+        let crs = Crs::of_geo_keys(keys.iter().cloned().chain([(PROJECTED_CITATION, cited)]).collect());
+        assert_eq!((crs.unit(), crs.epsg(), crs.text()), (CrsUnit::Metres(1000.0), None, Some(text.to_owned())));
+        let unit = (LINEAR_UNITS, GeoKey::Code(9002));
+        assert_eq!(Crs::of_geo_keys(keys.iter().cloned().chain([unit]).collect()).unit(), CrsUnit::Metres(0.3048));
+        assert_eq!(Crs::of_geo_keys(keys.to_vec()).unit(), CrsUnit::Degrees(1.0));
     }
 
     #[test]
