@@ -193,6 +193,10 @@ for code in (4326, 4258, 4269, 7844):
     place = Affine(1 / 3600, 0, 7.5, 0, -1 / 3600, 46.5)
     side = 111195.08 / 3600 * math.sqrt(math.cos(math.radians(46.5 - HEIGHT / 7200)))
     expect(write(f"crs-{code}.tif", FLOATS, crs=f"EPSG:{code}", transform=place), FLOATS, cell=side, epsg=code, transform=place)
+for name, radius in (("moon", 1737400), ("mars", 3396190)):
+    place = Affine(1 / 64, 0, 10, 0, -1 / 64, 30)
+    side = math.radians(1 / 64) * radius * math.sqrt(math.cos(math.radians(30 - HEIGHT / 128)))
+    expect(write(f"crs-{name}.tif", FLOATS, crs=f"+proj=longlat +R={radius}", transform=place), FLOATS, cell=side, transform=place)
 place = Affine(30, 0, 1000000, 0, -30, 8399738)
 expect(write("crs-3857.tif", FLOATS, crs="EPSG:3857", transform=place), FLOATS, cell=15, epsg=3857, transform=place)
 for code in (54009, 54012, 54042, 54052):

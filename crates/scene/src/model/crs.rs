@@ -45,6 +45,11 @@ const METRES_PER_DEGREE: f64 = 111_195.08;
 /// Radius of a sphere with the equator of WGS 84, in metres.
 const EQUATOR_RADIUS: f64 = 6_378_137.0;
 
+/// Returns `true` for the mean radius of any ellipsoid of the Earth, in metres.
+fn is_radius_of_earth(radius: f64) -> bool {
+    (radius / EQUATOR_RADIUS - 1.0).abs() < 0.01
+}
+
 /// Conversion of coordinates; `None` where it is not defined.
 pub(crate) type CoordinateConversion = dyn Fn([f64; 2]) -> Option<[f64; 2]>;
 
@@ -540,6 +545,18 @@ impl Crs {
         }))
     }
 
+    /// Returns the mean radius of its ellipsoid, in metres, if its text states one.
+    fn mean_radius(&self) -> Option<f64> {
+        let text = self.text()?;
+        let upper = text.to_ascii_uppercase().replace('(', "[");
+        let start = ["SPHEROID[", "ELLIPSOID["].into_iter().find_map(|node| Some(upper.find(node)? + node.len()))?;
+        let (_, numbers) = text.get(start..)?.trim_start().strip_prefix('"')?.split_once('"')?;
+        let mut numbers = numbers.split([',', ']', ')']).skip(1).map(|number| number.trim().parse::<f64>().ok());
+        let (axis, inverse_flattening) = (numbers.next()??, numbers.next()??);
+        let flattening = if inverse_flattening > 0.0 { 1.0 / inverse_flattening } else { 0.0 };
+        Some(axis * (1.0 - flattening / 3.0)).filter(|radius| *radius > 0.0)
+    }
+
     /// Returns width and height on the ground, in metres, of a cell of this size at a place: at its latitude for degrees, and corrected by
     /// the scale of cylindrical projections (as Web Mercator), which are nowhere near true to scale outside one parallel. The second value
     /// is `true` for the latter.
@@ -548,7 +565,9 @@ impl Crs {
         const TRUE_TO_SCALE: f64 = 0.02;
         match self.unit() {
             CrsUnit::Degrees(unit) => {
-                let degree = METRES_PER_DEGREE * unit;
+                // An arc of one degree has the length of the radius times the degree in radians.
+                let other = self.mean_radius().filter(|radius| !is_radius_of_earth(*radius));
+                let degree = other.map_or(METRES_PER_DEGREE, f64::to_radians) * unit;
                 ([cell[0] * degree * (y * unit).to_radians().cos(), cell[1] * degree], false)
             }
             CrsUnit::Metres(unit) => {
@@ -953,6 +972,28 @@ mod tests {
         let unit = (LINEAR_UNITS, GeoKey::Code(9002));
         assert_eq!(Crs::of_geo_keys(keys.iter().cloned().chain([unit]).collect()).unit(), CrsUnit::Metres(0.3048));
         assert_eq!(Crs::of_geo_keys(keys.to_vec()).unit(), CrsUnit::Degrees(1.0));
+    }
+
+    #[test]
+    fn degrees_are_those_of_the_body() {
+        let side = |crs: &Crs| crs.ground_size([1.0, 1.0], [10.0, 0.5]).0[1];
+        let sphere = |radius: f64| {
+            let codes = [(MODEL_TYPE, GEOGRAPHIC), (GEODETIC_CRS, USER_DEFINED), (ANGULAR_UNITS, 9102)];
+            let axes = [SEMI_MAJOR, SEMI_MINOR].map(|key| (key, GeoKey::Numbers(vec![radius])));
+            Crs::of_geo_keys(codes.map(|(key, code)| (key, GeoKey::Code(code))).into_iter().chain(axes).collect())
+        };
+        let mars = "GEOGCS[\"Mars\",DATUM[\"Mars\",SPHEROID[\"Mars\",3396190,169.8944472236]],\
+            UNIT[\"Degree\",0.0174532925199433]]";
+        for (crs, radius) in [
+            (sphere(1_737_400.0), 1_737_400.0_f64),
+            (sphere(3_396_190.0), 3_396_190.0),
+            (Crs::Wkt(mars.to_owned()), 3_389_526.7),
+        ] {
+            assert!((side(&crs) / radius.to_radians() - 1.0).abs() < 1e-6, "{crs:?}: {}", side(&crs));
+        }
+        for crs in [Crs::Epsg(4326), Crs::Epsg(4267), Crs::Epsg(4314), sphere(6_371_000.0)] {
+            assert_eq!(side(&crs), METRES_PER_DEGREE, "{crs:?}");
+        }
     }
 
     #[test]
