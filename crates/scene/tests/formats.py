@@ -224,6 +224,10 @@ TILE.astype(">i2").tofile("N46E007.hgt")
 expect("N46E007.hgt", TILE, epsg=4326, transform=Affine(1 / 1200, 0, 7 - 1 / 2400, 0, -1 / 1200, 47 + 1 / 2400))
 write("text.asc", FLOATS, driver="AAIGrid", decimal_precision=4)
 expect("text.asc", FLOATS, cell=30, epsg=32612, transform=PLACE)
+for code, datum in ((32612, "WGS84"), (26912, "NAD83"), (26712, "NAD27")):
+    write(f"arc-info-{code}.asc", FLOATS, driver="AAIGrid", decimal_precision=4, crs=None)
+    open(f"arc-info-{code}.prj", "w").write(f"Projection    UTM\nZone          12\nDatum         {datum}\nUnits         METERS\nParameters\n")
+    expect(f"arc-info-{code}.asc", FLOATS, cell=30, epsg=code, transform=PLACE)
 for number, word in enumerate(("None", "#N/A", "-", "1e31", "-2147483648")):
     rows = (" ".join(word if hole else f"{height:.0f}" for height, hole in zip(*row)) for row in zip(METRES, HOLE))
     with open(f"word-{number}.asc", "w") as file:

@@ -172,13 +172,13 @@ pub(crate) fn plural_of(metres: f64) -> String {
 }
 
 impl Crs {
-    /// Creates a system from an authority code or well-known text.
+    /// Creates a system from an authority code, well-known text or the `.prj` of ArcInfo; `Unknown` from any other text.
     pub(crate) fn of_text(text: &str) -> Self {
         let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0' || letter == '\u{feff}');
         let code = text.get(..5).filter(|prefix| prefix.eq_ignore_ascii_case("EPSG:")).map(|_| &text[5..]);
         match code.and_then(|code| code.trim().parse().ok()) {
             Some(code) => Self::Epsg(code),
-            None if text.is_empty() => Self::Unknown,
+            None if !is_wkt(text) => arc_info_code(text).map_or(Self::Unknown, Self::Epsg),
             None => match authority(text) {
                 Some(_) => Self::Wkt(text.to_owned()),
                 // A code would lose the vertical system.
@@ -597,6 +597,40 @@ impl Crs {
     }
 }
 
+/// Returns `true` if a text begins with a node of well-known text that defines a system.
+fn is_wkt(text: &str) -> bool {
+    let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len());
+    let (word, rest) = (text[..end].to_ascii_uppercase(), text[end..].trim_start());
+    rest.starts_with(['[', '('])
+        && ["PROJ", "GEO", "COMP", "BOUND", "LOCAL", "ENG"].iter().any(|start| word.starts_with(start))
+}
+
+/// Returns the EPSG code of a `.prj` of ArcInfo, which has a word and its value per line, if it states a datum: degrees, or a zone of UTM.
+fn arc_info_code(text: &str) -> Option<u32> {
+    let value = |wanted: &str| {
+        text.lines().find_map(|line| {
+            let (word, value) = line.trim().split_once(char::is_whitespace)?;
+            word.eq_ignore_ascii_case(wanted).then(|| value.trim().to_ascii_uppercase())
+        })
+    };
+    let shift = |axis: &str| value(axis).map_or(Some(0.0), |shift| shift.parse::<f64>().ok());
+    // Code in degrees, code before that of the first northern zone, and last zone.
+    let (degrees, utm, last) = match value("Datum")?.as_str() {
+        "WGS84" => (WGS_84, 32600, 60),
+        "NAD83" => (4269, 26900, 23),
+        "NAD27" => (4267, 26700, 22),
+        _ => return None,
+    };
+    match (value("Projection")?.as_str(), value("Units")?.as_str()) {
+        ("GEOGRAPHIC", "DD") => Some(degrees),
+        ("UTM", "METERS" | "METRES") => {
+            let zone = value("Zone")?.parse::<u32>().ok().filter(|zone| (1..=last).contains(zone))?;
+            (shift("Xshift")? == 0.0 && shift("Yshift")? == 0.0).then_some(utm + zone)
+        }
+        _ => None,
+    }
+}
+
 /// Returns the EPSG code at the end of well-known text, which is that of the whole system.
 fn authority(text: &str) -> Option<u32> {
     let compact: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
@@ -994,6 +1028,34 @@ mod tests {
         for crs in [Crs::Epsg(4326), Crs::Epsg(4267), Crs::Epsg(4314), sphere(6_371_000.0)] {
             assert_eq!(side(&crs), METRES_PER_DEGREE, "{crs:?}");
         }
+    }
+
+    #[test]
+    fn only_well_known_text_codes_and_arc_info_files_are_systems() {
+        let utm = |zone: &str, datum: &str, more: &str| {
+            format!(
+                "Projection    UTM\nZone          {zone}\nDatum         {datum}\nUnits         METERS\n{more}Parameters\n"
+            )
+        };
+        for (text, code) in [
+            (utm("12", "WGS84", "Xshift 0.0\r\nYshift 0.0\r\n"), Some(32612)),
+            (utm("33", "WGS84", ""), Some(32633)),
+            (utm("12", "NAD83", ""), Some(26912)),
+            (utm("12", "NAD27", ""), Some(26712)),
+            (utm("12", "WGS84", "Yshift 10000000.0\n"), None),
+            (utm("-12", "WGS84", ""), None),
+            (utm("33", "NAD83", ""), None),
+            (utm("33", "EUR-M", ""), None),
+            ("Projection GEOGRAPHIC\nDatum WGS84\nUnits DD\nParameters\n".to_owned(), Some(4326)),
+            ("Projection GEOGRAPHIC\nDatum NAD27\nUnits DS\nParameters\n".to_owned(), None),
+            ("GEOGRAPHIC\n".to_owned(), None),
+            ("+proj=utm +zone=12 +datum=WGS84".to_owned(), None),
+            ("epsg: 2056".to_owned(), Some(2056)),
+        ] {
+            assert_eq!(Crs::of_text(&text), code.map_or(Crs::Unknown, Crs::Epsg), "{text}");
+        }
+        let local = "\u{feff}LOCAL_CS (\"mine\", UNIT[\"metre\", 1])";
+        assert_eq!(Crs::of_text(local), Crs::Wkt(local[3..].to_owned()));
     }
 
     #[test]
