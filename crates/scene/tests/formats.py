@@ -142,6 +142,7 @@ expect(write("cog.tif", FLOATS, driver="COG", compress="zstd"), FLOATS, cell=30)
 # Units, scales and ranges.
 FOOT, SURVEY = 0.3048, 1200 / 3937
 for unit, metres in (("m", 1), ("metre", 1), ("ft", FOOT), ("foot", FOOT), ("feet", FOOT), ("US survey foot", SURVEY), ("us-ft", SURVEY),
+                     ("US survey ft", SURVEY), ("sfeet", SURVEY), ("NAVD88 height (ftUS)", SURVEY),
                      ("feet above mean sea level", FOOT), ("cm", 0.01), ("mm", 0.001), ("dm", 0.1), ("km", 1000)):
     data = (METRES / metres).astype("float64")
     expect(write(f"unit-{unit.replace(' ', '-')}.tif", data, unit=unit), METRES)

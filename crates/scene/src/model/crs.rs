@@ -133,12 +133,18 @@ fn angle_of(code: u16) -> Option<f64> {
 
 /// Returns the size of a unit of length with this name, in metres, and its plural.
 ///
-/// Words that follow do not matter: "feet above mean sea level".
+/// Words that follow do not matter: "feet above mean sea level". Other words may precede it in front of "in" or a bracket: "NAVD88 height
+/// (ftUS)".
 pub(crate) fn length_named(name: &str) -> Option<(f64, &'static str)> {
     let words: Vec<&str> = name.split_whitespace().collect();
     // In "in metres", the first word is no unit.
     let words = if words.len() > 1 && words[0].eq_ignore_ascii_case("in") { &words[1..] } else { &words[..] };
-    (1..=words.len()).rev().find_map(|count| exact_length_named(&words[..count].concat()))
+    let whole = (1..=words.len()).rev().find_map(|count| exact_length_named(&words[..count].concat()));
+    let last = || {
+        let (_, last) = name.rsplit_once(['(', '[']).or_else(|| name.rsplit_once(" in "))?;
+        length_named(last)
+    };
+    whole.or_else(last)
 }
 
 fn exact_length_named(name: &str) -> Option<(f64, &'static str)> {
@@ -146,8 +152,9 @@ fn exact_length_named(name: &str) -> Option<(f64, &'static str)> {
     Some(match name.as_str() {
         "m" | "metre" | "metres" | "meter" | "meters" => (1.0, "metres"),
         "ft" | "foot" | "feet" | "internationalfoot" | "internationalfeet" | "intft" | "ftint" => (0.3048, "feet"),
-        "usft" | "ftus" | "sft" | "ussurveyfoot" | "ussurveyfeet" | "surveyfoot" | "surveyfeet" | "footus"
-        | "feetus" | "usfoot" | "usfeet" | "ussft" => (1200.0 / 3937.0, "US survey feet"),
+        "usft" | "ftus" | "sft" | "sfoot" | "sfeet" | "ussurveyft" | "ussurveyfoot" | "ussurveyfeet" | "surveyft"
+        | "surveyfoot" | "surveyfeet" | "ftussurvey" | "footussurvey" | "feetussurvey" | "footus" | "feetus"
+        | "usfoot" | "usfeet" | "ussft" => (1200.0 / 3937.0, "US survey feet"),
         "mm" | "millimetre" | "millimetres" | "millimeter" | "millimeters" => (1e-3, "millimetres"),
         "cm" | "centimetre" | "centimetres" | "centimeter" | "centimeters" => (1e-2, "centimetres"),
         "dm" | "decimetre" | "decimetres" | "decimeter" | "decimeters" => (0.1, "decimetres"),
@@ -950,6 +957,27 @@ mod tests {
             let has_nodes = ["AUTHORITY", "AXIS", "TOWGS84"].iter().any(|node| text.contains(node));
             assert_eq!(has_nodes, code == 4326, "{text}");
             assert_eq!(Crs::of_text(&text).epsg(), Some(code), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_units_are_found_among_other_words() {
+        let survey = ["US survey ft", "sfeet", "U.S. Survey Foot", "foot (US survey)", "NAVD88 height (ftUS)", "ftUS"];
+        for (names, metres) in [
+            (&survey[..], 1200.0 / 3937.0),
+            (
+                &["ft", "feet above mean sea level", "Elevation [ft]", "height in feet", "foot (international)"][..],
+                0.3048,
+            ),
+            (&["m", "in metres", "metre (EGM96)", "NAVD88 height (m)"][..], 1.0),
+            (&["in", "inches"][..], 0.0254),
+        ] {
+            for name in names {
+                assert_eq!(length_named(name).map(|(size, _)| size), Some(metres), "{name}");
+            }
+        }
+        for name in ["", "()", "height (", "NAVD88 height", "parsecs", "height (2009)", "made in 2009"] {
+            assert_eq!(length_named(name), None, "{name}");
         }
     }
 
