@@ -151,7 +151,8 @@ for scale, offset, dtype in ((0.1, None, "int16"), (0.01, -100, "uint16"), (0.5,
     heights = data * (scale or 1) + (offset or 0)
     expect(write(f"scale-{scale}-{offset}.tif", data, scale=scale, offset=offset), heights)
 expect(write("scale-unit-nodata.tif", holes("int16", -9999), scale=0.1, unit="ft", nodata=-9999), METRES * 0.1 * FOOT, HOLE)
-for dtype, low, high in (("uint8", 0, 255), ("uint16", 0, 65535), ("int16", -32768, 32767), ("uint32", 0, 2**32 - 1)):
+for dtype, low, high in (("uint8", 0, 255), ("uint16", 0, 65535), ("int16", -32768, 32767), ("uint32", 0, 2**32 - 1),
+                         ("int32", -2**31, 2**31 - 1)):
     share = (HILLS - HILLS.min()) / (HILLS.max() - HILLS.min())
     data = numpy.round(low + share * (high - low)).astype(dtype)
     heights = 100 + (data.astype("f8") - low) / (high - low) * 900

@@ -342,7 +342,13 @@ impl ReadConstraints {
         let (conversion, converted) = self.conversion(path, samples, &description, (fit, cell_size), &mut later)?;
 
         let nodata = description.nodata.as_deref().and_then(number_prefix);
-        let are_unstated = nodata.is_none() && !matches!(samples, SampleScale::Steps(_));
+        // Any code of a quantised range may be a height.
+        let are_codes = match samples {
+            SampleScale::Steps(_) => true,
+            SampleScale::Integers(_) => self.range() != [None; 2],
+            SampleScale::Floats => false,
+        };
+        let are_unstated = nodata.is_none() && !are_codes;
         let mut voids = NodataRule { stated: nodata, sentinels: are_unstated, foreign: are_unstated };
         let mut pass = |target: (usize, usize), voids: NodataRule| -> Result<(Grid, RawStatistics), Error> {
             self.budget.request(
@@ -481,6 +487,7 @@ impl ReadConstraints {
         let stated = self.range();
         let limits = match samples {
             SampleScale::Steps(limits) => Some(limits),
+            // With a range, they are codes too.
             SampleScale::Integers(limits) => Some(limits).filter(|_| stated != [None; 2]),
             SampleScale::Floats => None,
         };
