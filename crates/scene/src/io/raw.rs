@@ -304,13 +304,49 @@ fn size(
         let fits = length(kind, channels, (side, side)) == Some(bytes);
         fits.then_some((kind, (side, side), channels))
     };
-    let Some(found) = candidates().find_map(square) else {
+    let mut found = None;
+    for (kind, (side, _), channels) in candidates().filter_map(square) {
+        if channels == 1 || are_channels(path, kind, side, channels)? {
+            found = Some((kind, (side, side), channels));
+            break;
+        }
+    }
+    let Some(found) = found else {
         let wrong = format!("size missing, and {bytes} bytes are not a square of {cell_bytes}-byte cells");
         return Err(Error::input(path, wrong, "set it with --size WxH or as width and height in a sidecar"));
     };
     let side = found.1.0;
     warnings.push(format!("size missing, assuming {side} × {side} cells; set it with --size or in a sidecar"));
     Ok(found)
+}
+
+/// Returns `true` if the cells of a square with several channels belong together rather than to a wider map: the channels are equal, or
+/// the first one is clearly smoother than the cells in the order of the file. Floats are compared by their bytes, which grow with them.
+fn are_channels(path: &Path, kind: RawKind, side: u64, channels: u64) -> Result<bool, Error> {
+    let cells = RawLayout::packed(RawCells::little(RawKind::Unsigned(kind.size())), side * channels, 1);
+    let (size, pixel) = (usize::from(kind.size()), channels as usize);
+    let mut are_equal = true;
+    // Sums of differences within the first channel, and in the order of the file, for both byte orders.
+    let mut sums = [[0.0; 2]; 2];
+    let every = side.div_ceil(COMPARED_ROWS);
+    for index in 0..(side / every) {
+        let row = RawLayout { first: index * every * cells.row, ..cells };
+        row.read(path, ((side * channels) as usize, 1), |_, bytes| {
+            let is_equal = |pixel: &[u8]| pixel.chunks(size).all(|cell| *cell == pixel[..size]);
+            are_equal &= bytes.chunks(size * pixel).all(is_equal);
+            for (sums, big_endian) in sums.iter_mut().zip([false, true]) {
+                let order = RawCells { big_endian, ..cells.kind };
+                let values: Vec<f64> = bytes.chunks(size).map(|cell| order.value(cell)).collect();
+                for (sum, step) in sums.iter_mut().zip([pixel, 1]) {
+                    let values = values.iter().step_by(step);
+                    *sum += values.clone().zip(values.skip(1)).map(|(a, b)| (a - b).abs()).sum::<f64>();
+                }
+            }
+            Ok(())
+        })?;
+    }
+    // The first channel has fewer differences.
+    Ok(are_equal || sums.iter().any(|[first, all]| first * (channels as f64) < 0.5 * all))
 }
 
 /// Writes a grid as `.r32`: little-endian 32-bit floats, row by row, bit-exact.
@@ -367,6 +403,39 @@ mod tests {
         fs::write(&path, [0; 70]).expect("it is writable");
         let error = size(expecting(None, None, None)).expect_err("35 is no square").to_string();
         assert!(error.contains("not a square"), "{error}");
+    }
+
+    #[test]
+    fn several_channels_are_assumed_only_if_the_cells_look_like_them() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.r16");
+        let hill = |x: usize, y: usize| 30000.0 + 20000.0 * ((x as f64 * 0.1).sin() + (y as f64 * 0.07).cos()) / 2.0;
+        let channels = |read: fn(u16) -> [u8; 2], size: (usize, usize), others: &[u16]| {
+            let cells = (0..size.0 * size.1).flat_map(|index| {
+                let height = hill(index % size.0, index / size.0) as u16;
+                [height]
+                    .into_iter()
+                    .chain(others.iter().map(move |other| height.wrapping_mul(*other).wrapping_add(*other)))
+            });
+            fs::write(&path, cells.flat_map(read).collect::<Vec<u8>>()).expect("it is writable");
+            let found = super::size(
+                &path,
+                &expecting(None, None, None),
+                fs::metadata(&path).expect("it is there").len(),
+                &[RawKind::Unsigned(2)],
+                &mut Vec::new(),
+            );
+            found.map(|(_, size, channels)| (size, channels)).map_err(|error| error.to_string())
+        };
+        for read in [u16::to_le_bytes, u16::to_be_bytes] {
+            for size in [(128, 64), (128, 96), (96, 128), (64, 64 * 4 / 2)] {
+                let error = channels(read, size, &[]).expect_err("it is no square");
+                assert!(error.contains("not a square"), "{size:?}: {error}");
+            }
+            assert_eq!(channels(read, (64, 64), &[u16::MAX, 17]), Ok(((64, 64), 3)));
+            assert_eq!(channels(read, (64, 64), &[0]), Ok(((64, 64), 2)));
+            assert_eq!(channels(read, (64, 64), &[0, 0, 0]), Ok(((64, 64), 4)));
+        }
     }
 
     #[test]
