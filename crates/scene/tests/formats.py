@@ -118,6 +118,11 @@ grey = (METRES / 4).astype("uint8")
 for photometric in ("rgb", "ycbcr"):
     options = {"compress": "jpeg", "jpeg_quality": 100} if photometric == "ycbcr" else {}
     expect(write(f"colours-{photometric}.tif", numpy.stack([grey] * 3), photometric=photometric, **options), grey, near=4)
+for photometric in ("rgb", "minisblack"):
+    # Without a conversion, each sample is stored as it is.
+    expect(write(f"jpeg-{photometric}.tif", numpy.stack([grey] * 3), photometric=photometric, compress="jpeg", jpeg_quality=100), grey, near=4)
+Image.fromarray(numpy.dstack([grey] * 3)).save("jpeg-pillow.tif", compression="jpeg", quality=100)
+expect("jpeg-pillow.tif", grey, near=4)
 expect(write("jpeg.tif", grey, compress="jpeg", jpeg_quality=100), grey, near=4)
 for order in ("little", "big"):
     for bigtiff in ("YES", "NO"):
