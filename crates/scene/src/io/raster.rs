@@ -251,7 +251,8 @@ impl ReadConstraints {
         // From here on, both sides are at most LONGEST_SIDE.
         let (width, height) = (width as usize, height as usize);
         for (stated, side, name) in [(self.sidecar.width, width, "width"), (self.sidecar.height, height, "height")] {
-            if let Some(stated) = stated.filter(|stated| *stated != side) {
+            // The reader warns of one that may belong to another program.
+            if let Some(stated) = stated.filter(|stated| *stated != side && !self.sidecar.is_ambiguous) {
                 let sidecar = Sidecar::path_for(path);
                 let wrong = format!("{found}, but {} states {name} {stated}", sidecar.display());
                 return refuse(wrong, "correct or remove the sidecar".into());
