@@ -562,9 +562,12 @@ impl ReadConstraints {
         }
         let is_asked = self.options.min_m.is_some() || self.options.max_m.is_some();
         let are_fractions = low >= 0.0 && high <= 1.0;
-        let same =
-            |stated: Option<f32>, value: f64| stated.is_some_and(|stated| (f64::from(stated) - value).abs() < 1e-6);
-        if are_fractions && (is_asked || !(same(min, low) && same(max, high))) {
+        // Of a tile, it is that of the whole map.
+        let describes = min.zip(max).is_some_and(|(min, max)| {
+            let (min, max) = (f64::from(min), f64::from(max));
+            (-1e-6..low + 1e-6).contains(&min) && (high - 1e-6..1.0 + 1e-6).contains(&max)
+        });
+        if are_fractions && (is_asked || !describes) {
             let (min, max) = (f64::from(min.unwrap_or(0.0)), f64::from(max.unwrap_or(1.0)));
             for cell in cells.iter_mut() {
                 let raw = (f64::from(*cell) - conversion.offset) / conversion.scale;
