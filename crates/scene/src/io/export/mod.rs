@@ -416,11 +416,13 @@ impl Export {
             }
             (Content::Weights, _) => MapPixels::Bytes(weights::packed(subject, dimensions.weights)),
             (Content::Mesh, format) => {
-                let grid = MeshGrid::new(terrain);
+                let inside = subject.without_padding();
+                let grid = MeshGrid::new(&inside.terrain);
                 if format == "stl" {
                     return mesh::write_stl(path, &grid, dimensions.print, progress);
                 }
-                let (parts, picture) = (grid.parts(subject), rgb8_bytes(path, size, &subject.colors())?);
+                let (parts, picture) = (grid.parts(subject), rgb8_bytes(path, inside.map, &inside.colors())?);
+                drop(inside);
                 return match format {
                     "glb" => glb::write_glb(path, &grid, &parts, &picture, progress),
                     "obj" => mesh::write_obj(path, &grid, &parts, &picture, progress),
@@ -441,7 +443,7 @@ impl Export {
                     other => unreachable!("format .{other} has no writer"),
                 };
             }
-            (Content::Trees, format) => return trees::write(path, subject, format, progress),
+            (Content::Trees, format) => return trees::write(path, &subject.without_padding(), format, progress),
             (content, _) => MapPixels::Values {
                 grid: self.values(content, subject),
                 has_nodata: !matches!(content, Content::Nodata),

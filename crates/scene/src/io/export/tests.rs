@@ -820,6 +820,36 @@ fn a_mesh_is_divided_into_chunks_with_levels_of_detail() {
 }
 
 #[test]
+fn meshes_and_trees_have_no_padding() {
+    let session = river_land();
+    let exports = ["mesh.glb", "trees.glb"].map(|file| Export::parse(file).expect("known"));
+    let trees = |dimensions: Dimensions| {
+        let mut subject = ExportSubject::new(&session, dimensions, &exports).expect("it is small");
+        subject.look.woods = 0.8;
+        let (_folder, path) = written(("trees", "glb"), &subject);
+        std::fs::read(path).expect("it was written")
+    };
+    let (square, tiles) = (Size::Unreal, tiled((7, 3), 0, TileNames::Unreal));
+    assert!(trees(tiles) == trees(Dimensions::default()), "trees move with the padding");
+    for dimensions in [tiles, Dimensions { size: square, ..Dimensions::default() }] {
+        let subject = ExportSubject::new(&session, dimensions, &exports).expect("it is small");
+        assert_ne!(subject.map, (subject.terrain.width(), subject.terrain.height()), "it has padding");
+        let (_folder, path) = written(("mesh", "glb"), &subject);
+        let document = gltf::Gltf::open(&path).expect("it is valid glTF");
+        let blob = document.blob.as_deref().expect("it has its data inside");
+        let mut far = [0.0_f32; 2];
+        for mesh in document.meshes() {
+            let primitive = mesh.primitives().next().expect("it has triangles");
+            for [x, _, z] in primitive.reader(|_| Some(blob)).read_positions().expect("it has places") {
+                far = [far[0].max(x), far[1].max(z)];
+            }
+        }
+        let half = [subject.map.0, subject.map.1].map(|cells| 0.5 * cells as f32 * subject.terrain.cell_size);
+        assert!(far.iter().zip(half).all(|(far, half)| (far - half).abs() < 1e-2), "{far:?}, {half:?}");
+    }
+}
+
+#[test]
 fn trees_stand_on_wooded_ground_as_dense_as_its_cover() {
     let mut subject = subject(hills(96, 64));
     subject.terrain.cell_size = 10.0;
