@@ -2,7 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use proj_core::{AxisOrder, Coord, CrsDef, ProjectionMethod, Transform, lookup_epsg, lookup_vertical_epsg};
+use proj_core::{
+    AxisOrder, Coord, CrsDef, Datum, DatumToWgs84, HelmertParams, ProjectionMethod, Transform, lookup_epsg,
+    lookup_vertical_epsg,
+};
 
 use super::origin::{Crs, GeoKey};
 
@@ -20,6 +23,7 @@ const SEMI_MAJOR: u16 = 2057;
 const SEMI_MINOR: u16 = 2058;
 const INVERSE_FLATTENING: u16 = 2059;
 const PRIME_MERIDIAN: u16 = 2061;
+const TO_WGS_84: u16 = 2062;
 const PROJECTED_CRS: u16 = 3072;
 const PROJECTED_CITATION: u16 = 3073;
 const METHOD: u16 = 3075;
@@ -537,13 +541,35 @@ impl Crs {
         Some(keys)
     }
 
-    /// Returns a conversion of its coordinates to longitude and latitude (WGS 84), if this program knows one.
+    /// Returns a transformation to WGS 84, if this program knows one, and `true` if it leaves coordinates on the ellipsoid of the system
+    /// because the datum is unknown.
+    fn transform(&self) -> Option<(Transform, bool)> {
+        let (crs, wgs_84) = (self.definition()?, lookup_epsg(WGS_84)?);
+        if let Ok(exact) = Transform::from_horizontal_components(&crs, &wgs_84) {
+            return Some((exact, false));
+        }
+        let ellipsoid = crs.datum().ellipsoid();
+        if crs.datum().has_known_wgs84_transform() || !is_radius_of_earth(ellipsoid.semi_major_axis()) {
+            return None;
+        }
+        // Both systems have one datum.
+        let datum = Datum::new(ellipsoid, DatumToWgs84::Helmert(HelmertParams::identity())).ok()?;
+        let (crs, wgs_84) = (crs.with_datum(datum.clone()), wgs_84.with_datum(datum));
+        Some((Transform::from_horizontal_components(&crs, &wgs_84).ok()?, true))
+    }
+
+    /// Returns `true` if its coordinates can be converted to longitude and latitude, but not to a datum.
+    pub(crate) fn lacks_datum(&self) -> bool {
+        self.transform().is_some_and(|(_, lacks_datum)| lacks_datum)
+    }
+
+    /// Returns a conversion of its coordinates to longitude and latitude (WGS 84), if this program knows one. If [`Self::lacks_datum`],
+    /// they are those on its ellipsoid.
     pub(crate) fn to_wgs84(&self) -> Option<Box<CoordinateConversion>> {
         if self.epsg() == Some(WGS_84) && self.unit() == CrsUnit::Degrees(1.0) {
             return Some(Box::new(Some));
         }
-        let (crs, wgs_84) = (self.definition()?, lookup_epsg(WGS_84)?);
-        let transform = Transform::from_horizontal_components(&crs, &wgs_84).ok()?;
+        let (transform, _) = self.transform()?;
         // Definitions of geographic systems are in degrees.
         let unit = if let CrsUnit::Degrees(unit) = self.unit() { unit } else { 1.0 };
         Some(Box::new(move |[x, y]| {
@@ -875,8 +901,16 @@ fn geographic_text(keys: &[(u16, GeoKey)]) -> Option<String> {
     };
     let [system, datum, ellipsoid] = ["GCS Name", "Datum", "Ellipsoid"].map(name);
     let meridian = Crs::number(keys, PRIME_MERIDIAN).unwrap_or(0.0);
+    let shift = keys.iter().find_map(|(key, value)| match value {
+        GeoKey::Numbers(shift) if *key == TO_WGS_84 && [3, 7].contains(&shift.len()) => {
+            let shift: Vec<String> = shift.iter().map(f64::to_string).collect();
+            Some(format!(",TOWGS84[{}]", shift.join(",")))
+        }
+        _ => None,
+    });
+    let shift = shift.unwrap_or_default();
     Some(format!(
-        "GEOGCS[\"{system}\",DATUM[\"{datum}\",SPHEROID[\"{ellipsoid}\",{axis},{flattening}]],PRIMEM[\"{}\",{meridian}],\
+        "GEOGCS[\"{system}\",DATUM[\"{datum}\",SPHEROID[\"{ellipsoid}\",{axis},{flattening}]{shift}],PRIMEM[\"{}\",{meridian}],\
          UNIT[\"degree\",0.0174532925199433]]",
         if meridian == 0.0 { "Greenwich".to_owned() } else { name("Primem") }
     ))
@@ -1084,6 +1118,28 @@ mod tests {
         }
         let local = "\u{feff}LOCAL_CS (\"mine\", UNIT[\"metre\", 1])";
         assert_eq!(Crs::of_text(local), Crs::Wkt(local[3..].to_owned()));
+    }
+
+    #[test]
+    fn systems_without_a_datum_are_converted_on_their_ellipsoid() {
+        let laea = |axis: f64, datum: &str| {
+            Crs::of_text(&format!(
+                "PROJCS[\"mine\",GEOGCS[\"unknown\",DATUM[\"unknown\",SPHEROID[\"unknown\",{axis},299.1528128]{datum}],\
+                 PRIMEM[\"Greenwich\",0],UNIT[\"degree\",0.0174532925199433]],PROJECTION[\"Lambert_Azimuthal_Equal_Area\"],\
+                 PARAMETER[\"latitude_of_center\",45],PARAMETER[\"longitude_of_center\",10],PARAMETER[\"false_easting\",0],\
+                 PARAMETER[\"false_northing\",0],UNIT[\"metre\",1]]"
+            ))
+        };
+        let bessel = laea(6_377_397.155, "");
+        let [x, y] = bessel.to_wgs84().expect("it has an ellipsoid")([0.0, 0.0]).expect("it is its centre");
+        assert!(bessel.lacks_datum() && (x - 10.0).abs() < 1e-9 && (y - 45.0).abs() < 1e-9, "{x}, {y}");
+        let shifted = laea(6_377_397.155, ",TOWGS84[582,105,414,1.04,0.35,-3.08,8.3]");
+        let [x, y] = shifted.to_wgs84().expect("it has a datum")([0.0, 0.0]).expect("it is its centre");
+        let metres = ((x - 10.0) * 78_800.0).hypot((y - 45.0) * 111_100.0);
+        assert!(!shifted.lacks_datum() && (1.0..500.0).contains(&metres), "{metres} m");
+        let mars = laea(3_396_190.0, "");
+        assert!(mars.to_wgs84().is_none() && !mars.lacks_datum(), "longitudes on Mars are not those of the Earth");
+        assert!(!Crs::Epsg(32612).lacks_datum());
     }
 
     #[test]

@@ -154,6 +154,12 @@ impl ExportSubject {
         })
     }
 
+    /// Returns warnings for the user about these exports.
+    pub fn warnings(&self, exports: &[Export]) -> Vec<&'static str> {
+        let has_lines = exports.iter().any(|export| (export.map, export.format) == ("rivers", "geojson"));
+        self.rivers.iter().filter(|_| has_lines).filter_map(GeoreferencedRivers::warning).collect()
+    }
+
     /// Returns the settings with which the program of the preset imports the heights, with a prefix of the file names; `None` if
     /// [`Dimensions::preset`] names none.
     pub fn import_notes(&self, before: &str) -> Option<ImportNotes> {

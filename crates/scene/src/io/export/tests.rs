@@ -178,6 +178,30 @@ fn rivers_use_longitude_latitude_when_crs_is_known() {
 const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
 
 #[test]
+fn rivers_in_map_coordinates_name_their_system() {
+    let mut session = river_land();
+    session.rivers.from_cells = 8.0;
+    let export = Export::new("rivers", "geojson").expect("it can be saved");
+    let local = "LOCAL_CS[\"mine\",UNIT[\"metre\",1]]".to_owned();
+    let named = |name: &str| json!({"type": "name", "properties": {"name": name}});
+    for (crs, member, warnings) in [
+        (Crs::Unknown, Value::Null, 0),
+        (Crs::Epsg(32612), Value::Null, 0),
+        (Crs::Wkt(local.clone()), named(&local), 1),
+    ] {
+        let mut map = (**session.heightmap.as_ref().expect("it has one")).clone();
+        map.geo.as_mut().expect("it has a place").crs = crs.clone();
+        session.heightmap = Some(std::sync::Arc::new(map));
+        let subject = ExportSubject::new(&session, Dimensions::default(), &[export]).expect("it is small");
+        assert_eq!(subject.warnings(&[export]).len(), warnings, "{crs:?}");
+        let (_folder, path) = written(("rivers", "geojson"), &subject);
+        let text = std::fs::read_to_string(path).expect("it was written");
+        let lines: Value = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(lines["crs"], member, "{crs:?}");
+    }
+}
+
+#[test]
 fn padding_of_square_export_is_nodata_without_flow() {
     let session = river_land();
     let files: Vec<String> =
