@@ -219,9 +219,13 @@ fn export(work: &mut ProjectParams, folder: PathBuf, before: String, exports: Ve
         document::finish_tick(&mut session, &folder)?;
         let subject = ExportSubject::new(&session, dimensions, &exports)?;
         let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
-        Ok((folder, written.len()))
+        Ok((folder, written.len(), subject.warnings(&exports)))
     };
-    let tell = |In((folder, count)): In<(PathBuf, usize)>, mut notices: ResMut<Notices>| {
+    type Exported = (PathBuf, usize, Vec<&'static str>);
+    let tell = |In((folder, count, warnings)): In<Exported>, mut notices: ResMut<Notices>| {
+        for warning in warnings {
+            notices.notify(NoticeLevel::Warning, format!("{warning}."));
+        }
         notices.offer_folder(format!("Exported {count} files to {}.", folder.display()), &folder);
     };
     work.jobs.start(&mut work.notices, job, save, tell);

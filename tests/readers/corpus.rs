@@ -228,7 +228,8 @@ fn rewrite_stored_reader_files() {
     put("sidecar", "bad-size", &replaced(&json, "\"width\": 32", "\"width\": 33"));
     put("sidecar", "bad-infinite", &replaced(&json, "2.5", "1e39"));
     put("sidecar", "good-unknown-field", &replaced(&json, "width", "wide"));
-    put("sidecar", "bad-deep", &b"[".repeat(20_000));
+    put("sidecar", "good-other-program", b"{\"type\": 1}\n{\"type\": 2}\n");
+    put("sidecar", "bad-deep", &[b"{\"min_m\": ".as_slice(), &b"[".repeat(20_000)].concat());
 
     for name in ["wadi", "river-valley", "figure-5"] {
         let (_, text) = scene::BUILT_IN.into_iter().find(|(known, _)| *known == name).expect("it is built in");

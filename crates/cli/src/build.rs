@@ -238,6 +238,7 @@ impl BuildArgs {
         let mut reports = Vec::new();
         for (index, session) in sessions.iter().enumerate() {
             let subject = ExportSubject::new(session, dimensions, &exports)?;
+            self.start.warn(&subject.warnings(&exports));
             let before = numbered("", index, sessions.len());
             let mut report = report(session, seconds);
             if let Some(import) = export::write_files(&exports, &subject, &output, &before, &JobProgress::default())? {

@@ -244,6 +244,13 @@ impl RunOptions {
         Ok(sessions)
     }
 
+    /// Prints warnings about results, unless they are hidden.
+    pub(super) fn warn(&self, warnings: &[&str]) {
+        if !self.quiet {
+            warnings.iter().for_each(|warning| print_message(&format!("warning: {warning}")));
+        }
+    }
+
     /// Opens the input, with a progress bar if it takes long. Ctrl+C cancels.
     fn open(&self, input: &Path, options: &Options) -> Result<Vec<Session>, Failure> {
         let progress = JobProgress::default();

@@ -118,6 +118,11 @@ grey = (METRES / 4).astype("uint8")
 for photometric in ("rgb", "ycbcr"):
     options = {"compress": "jpeg", "jpeg_quality": 100} if photometric == "ycbcr" else {}
     expect(write(f"colours-{photometric}.tif", numpy.stack([grey] * 3), photometric=photometric, **options), grey, near=4)
+for photometric in ("rgb", "minisblack"):
+    # Without a conversion, each sample is stored as it is.
+    expect(write(f"jpeg-{photometric}.tif", numpy.stack([grey] * 3), photometric=photometric, compress="jpeg", jpeg_quality=100), grey, near=4)
+Image.fromarray(numpy.dstack([grey] * 3)).save("jpeg-pillow.tif", compression="jpeg", quality=100)
+expect("jpeg-pillow.tif", grey, near=4)
 expect(write("jpeg.tif", grey, compress="jpeg", jpeg_quality=100), grey, near=4)
 for order in ("little", "big"):
     for bigtiff in ("YES", "NO"):
@@ -142,6 +147,7 @@ expect(write("cog.tif", FLOATS, driver="COG", compress="zstd"), FLOATS, cell=30)
 # Units, scales and ranges.
 FOOT, SURVEY = 0.3048, 1200 / 3937
 for unit, metres in (("m", 1), ("metre", 1), ("ft", FOOT), ("foot", FOOT), ("feet", FOOT), ("US survey foot", SURVEY), ("us-ft", SURVEY),
+                     ("US survey ft", SURVEY), ("sfeet", SURVEY), ("NAVD88 height (ftUS)", SURVEY),
                      ("feet above mean sea level", FOOT), ("cm", 0.01), ("mm", 0.001), ("dm", 0.1), ("km", 1000)):
     data = (METRES / metres).astype("float64")
     expect(write(f"unit-{unit.replace(' ', '-')}.tif", data, unit=unit), METRES)
@@ -150,7 +156,8 @@ for scale, offset, dtype in ((0.1, None, "int16"), (0.01, -100, "uint16"), (0.5,
     heights = data * (scale or 1) + (offset or 0)
     expect(write(f"scale-{scale}-{offset}.tif", data, scale=scale, offset=offset), heights)
 expect(write("scale-unit-nodata.tif", holes("int16", -9999), scale=0.1, unit="ft", nodata=-9999), METRES * 0.1 * FOOT, HOLE)
-for dtype, low, high in (("uint8", 0, 255), ("uint16", 0, 65535), ("int16", -32768, 32767), ("uint32", 0, 2**32 - 1)):
+for dtype, low, high in (("uint8", 0, 255), ("uint16", 0, 65535), ("int16", -32768, 32767), ("uint32", 0, 2**32 - 1),
+                         ("int32", -2**31, 2**31 - 1)):
     share = (HILLS - HILLS.min()) / (HILLS.max() - HILLS.min())
     data = numpy.round(low + share * (high - low)).astype(dtype)
     heights = 100 + (data.astype("f8") - low) / (high - low) * 900
@@ -193,8 +200,14 @@ for code in (4326, 4258, 4269, 7844):
     place = Affine(1 / 3600, 0, 7.5, 0, -1 / 3600, 46.5)
     side = 111195.08 / 3600 * math.sqrt(math.cos(math.radians(46.5 - HEIGHT / 7200)))
     expect(write(f"crs-{code}.tif", FLOATS, crs=f"EPSG:{code}", transform=place), FLOATS, cell=side, epsg=code, transform=place)
+for name, radius in (("moon", 1737400), ("mars", 3396190)):
+    place = Affine(1 / 64, 0, 10, 0, -1 / 64, 30)
+    side = math.radians(1 / 64) * radius * math.sqrt(math.cos(math.radians(30 - HEIGHT / 128)))
+    expect(write(f"crs-{name}.tif", FLOATS, crs=f"+proj=longlat +R={radius}", transform=place), FLOATS, cell=side, transform=place)
 place = Affine(30, 0, 1000000, 0, -30, 8399738)
 expect(write("crs-3857.tif", FLOATS, crs="EPSG:3857", transform=place), FLOATS, cell=15, epsg=3857, transform=place)
+for code in (54009, 54012, 54042, 54052):
+    expect(write(f"crs-esri-{code}.tif", FLOATS, crs=f"ESRI:{code}"), FLOATS, cell=30, transform=PLACE)
 expect(write("south-up.tif", FLOATS[::-1], transform=Affine(30, 0, 500010, 0, 30, 4100020 - 30 * HEIGHT)), FLOATS, cell=30,
        transform=PLACE)
 corners = [GroundControlPoint(row, column, 500010 + 30 * column, 4100020 - 30 * row)
@@ -218,6 +231,10 @@ TILE.astype(">i2").tofile("N46E007.hgt")
 expect("N46E007.hgt", TILE, epsg=4326, transform=Affine(1 / 1200, 0, 7 - 1 / 2400, 0, -1 / 1200, 47 + 1 / 2400))
 write("text.asc", FLOATS, driver="AAIGrid", decimal_precision=4)
 expect("text.asc", FLOATS, cell=30, epsg=32612, transform=PLACE)
+for code, datum in ((32612, "WGS84"), (26912, "NAD83"), (26712, "NAD27")):
+    write(f"arc-info-{code}.asc", FLOATS, driver="AAIGrid", decimal_precision=4, crs=None)
+    open(f"arc-info-{code}.prj", "w").write(f"Projection    UTM\nZone          12\nDatum         {datum}\nUnits         METERS\nParameters\n")
+    expect(f"arc-info-{code}.asc", FLOATS, cell=30, epsg=code, transform=PLACE)
 for number, word in enumerate(("None", "#N/A", "-", "1e31", "-2147483648")):
     rows = (" ".join(word if hole else f"{height:.0f}" for height, hole in zip(*row)) for row in zip(METRES, HOLE))
     with open(f"word-{number}.asc", "w") as file:

@@ -60,9 +60,6 @@ impl Description {
             && let Some(text) = companion(&path.with_extension("prj"))?
         {
             whole.crs = Crs::of_text(&text);
-            if whole.crs != Crs::Unknown && !is_wkt(&text) {
-                whole.crs = Crs::Unknown;
-            }
         }
         Ok(whole)
     }
@@ -256,11 +253,6 @@ pub(super) fn appended(path: &Path, text: &str) -> PathBuf {
 /// Reads the text file beside a raster with this name in any case, if there is one.
 fn companion(path: &Path) -> Result<Option<String>, Error> {
     input::find_in_any_case(path).map_or(Ok(None), |path| input::read_companion(&path))
-}
-
-fn is_wkt(text: &str) -> bool {
-    let text = text.trim_start_matches('\u{feff}').trim_start().to_ascii_uppercase();
-    ["PROJ", "GEO", "COMP", "BOUND", "LOCAL", "ENG", "EPSG:"].iter().any(|word| text.starts_with(word))
 }
 
 /// Reads the world file of a raster, if there is one.

@@ -38,7 +38,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     check(options, path)?;
     let expected = expected(path, options.clone(), Purpose::Heights, HEIGHT)?;
     let Raster { cells, size, cell_size, geo, nodata, mut warnings } = load(path, &expected)?;
-    warnings.extend(expected.sidecar.warnings);
+    warnings.extend(sidecar_warnings(path, expected.sidecar, size));
     let warnings = with_name(path, warnings);
     Ok(Heightmap { heights: cells, file_size: size, cell_size, geo, nodata, warnings })
 }
@@ -54,8 +54,8 @@ pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Gr
     let range = layer.row().import.map_or((0.0, 1.0), |import| import.range);
     let options = Options { size: Some(size), ..Options::default() };
     let expected = expected(path, options, Purpose::Layer(range), layer.row().bounds)?;
-    let Raster { cells, mut warnings, .. } = load(path, &expected)?;
-    warnings.extend(expected.sidecar.warnings);
+    let Raster { cells, size, mut warnings, .. } = load(path, &expected)?;
+    warnings.extend(sidecar_warnings(path, expected.sidecar, size));
     Ok((cells, with_name(path, warnings)))
 }
 
@@ -145,6 +145,13 @@ fn load_file(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
             }
         },
     }
+}
+
+/// Returns the warnings about a sidecar of a map of this size. One that states another size, and nothing else, belongs to another program.
+fn sidecar_warnings(path: &Path, sidecar: Sidecar, (width, height): (usize, usize)) -> Vec<String> {
+    let fits =
+        sidecar.width.is_none_or(|stated| stated == width) && sidecar.height.is_none_or(|stated| stated == height);
+    if fits { sidecar.warnings } else { vec![Sidecar::foreign_warning(&Sidecar::path_for(path))] }
 }
 
 fn with_name(path: &Path, warnings: Vec<String>) -> Vec<String> {

@@ -251,7 +251,8 @@ impl ReadConstraints {
         // From here on, both sides are at most LONGEST_SIDE.
         let (width, height) = (width as usize, height as usize);
         for (stated, side, name) in [(self.sidecar.width, width, "width"), (self.sidecar.height, height, "height")] {
-            if let Some(stated) = stated.filter(|stated| *stated != side) {
+            // The reader warns of one that may belong to another program.
+            if let Some(stated) = stated.filter(|stated| *stated != side && !self.sidecar.is_ambiguous) {
                 let sidecar = Sidecar::path_for(path);
                 let wrong = format!("{found}, but {} states {name} {stated}", sidecar.display());
                 return refuse(wrong, "correct or remove the sidecar".into());
@@ -342,7 +343,13 @@ impl ReadConstraints {
         let (conversion, converted) = self.conversion(path, samples, &description, (fit, cell_size), &mut later)?;
 
         let nodata = description.nodata.as_deref().and_then(number_prefix);
-        let are_unstated = nodata.is_none() && !matches!(samples, SampleScale::Steps(_));
+        // Any code of a quantised range may be a height.
+        let are_codes = match samples {
+            SampleScale::Steps(_) => true,
+            SampleScale::Integers(_) => self.range() != [None; 2],
+            SampleScale::Floats => false,
+        };
+        let are_unstated = nodata.is_none() && !are_codes;
         let mut voids = NodataRule { stated: nodata, sentinels: are_unstated, foreign: are_unstated };
         let mut pass = |target: (usize, usize), voids: NodataRule| -> Result<(Grid, RawStatistics), Error> {
             self.budget.request(
@@ -481,6 +488,7 @@ impl ReadConstraints {
         let stated = self.range();
         let limits = match samples {
             SampleScale::Steps(limits) => Some(limits),
+            // With a range, they are codes too.
             SampleScale::Integers(limits) => Some(limits).filter(|_| stated != [None; 2]),
             SampleScale::Floats => None,
         };
@@ -554,9 +562,12 @@ impl ReadConstraints {
         }
         let is_asked = self.options.min_m.is_some() || self.options.max_m.is_some();
         let are_fractions = low >= 0.0 && high <= 1.0;
-        let same =
-            |stated: Option<f32>, value: f64| stated.is_some_and(|stated| (f64::from(stated) - value).abs() < 1e-6);
-        if are_fractions && (is_asked || !(same(min, low) && same(max, high))) {
+        // Of a tile, it is that of the whole map.
+        let describes = min.zip(max).is_some_and(|(min, max)| {
+            let (min, max) = (f64::from(min), f64::from(max));
+            (-1e-6..low + 1e-6).contains(&min) && (high - 1e-6..1.0 + 1e-6).contains(&max)
+        });
+        if are_fractions && (is_asked || !describes) {
             let (min, max) = (f64::from(min.unwrap_or(0.0)), f64::from(max.unwrap_or(1.0)));
             for cell in cells.iter_mut() {
                 let raw = (f64::from(*cell) - conversion.offset) / conversion.scale;

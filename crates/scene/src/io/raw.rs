@@ -84,6 +84,11 @@ impl RawLayout {
         Ok(())
     }
 
+    /// Returns the memory for a row as bytes and as numbers.
+    fn memory(self, columns: usize) -> u64 {
+        (self.next + 8) * columns as u64
+    }
+
     /// Reads a map of these cells.
     ///
     /// # Errors
@@ -97,7 +102,7 @@ impl RawLayout {
         description: Description,
         warnings: Vec<String>,
     ) -> Result<Raster, Error> {
-        let besides = self.next * size.0 as u64 + 8 * size.0 as u64;
+        let besides = self.memory(size.0);
         let layout = RasterLayout { description, besides, ..RasterLayout::new(size, samples, warnings) };
         expected.raster(path, layout, |rows| self.read(path, size, |values, _| rows.push(values)))
     }
@@ -153,7 +158,18 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints, kind: Option<RawKind
             return Err(Error::input(path, wrong, right));
         }
     }
-    cells.raster(path, expected, size, samples, Description::default(), warnings)
+    let layout = RasterLayout { besides: cells.memory(size.0), ..RasterLayout::new(size, samples, warnings) };
+    expected.raster(path, layout, |rows| {
+        cells.read(path, size, |values, _| {
+            rows.push(values).map_err(|error| {
+                if stated.is_some() || !values.iter().any(|value| implausible(*value)) {
+                    return error;
+                }
+                let right = format!("{}, or set the type of the cells with --raw-cells", error.right);
+                Error { right, ..error }
+            })
+        })
+    })
 }
 
 /// Returns the index of the channel to read: the first one, or that of the option.
@@ -195,13 +211,17 @@ fn recognised(
     let mut roughness = vec![0.0; candidates.len()];
     // Smallest and largest value of each candidate.
     let mut ranges = vec![[f64::INFINITY, f64::NEG_INFINITY]; candidates.len()];
+    // Number of cells that are not zero: those are plausible in either byte order.
+    let mut filled = 0;
     let every = (size.1 as u64).div_ceil(COMPARED_ROWS);
     for index in 0..(size.1 as u64 / every) {
         let row = RawLayout { first: cells.first + index * every * cells.row, ..cells };
         row.read(path, (size.0, 1), |_, bytes| {
             let width = usize::from(cells.kind.kind.size());
+            let cells = || bytes.chunks(cells.next as usize).map(|cell| &cell[..width]);
+            filled += cells().filter(|cell| cell.iter().any(|byte| *byte != 0)).count();
             for ((kind, roughness), range) in candidates.iter().zip(&mut roughness).zip(&mut ranges) {
-                let values = bytes.chunks(cells.next as usize).map(|cell| kind.value(&cell[..width]));
+                let values = cells().map(|cell| kind.value(cell));
                 *range = values.clone().fold(*range, |[low, high], value| [low.min(value), high.max(value)]);
                 *roughness += match kind.kind {
                     RawKind::Float(_) => values.filter(|value| implausible(*value)).count() as f64,
@@ -212,9 +232,9 @@ fn recognised(
         })?;
     }
     // Another type has to be clearly better.
-    let count = (size.0 as u64 * (size.1 as u64 / every)) as f64;
+    let filled = filled as f64;
     let best = match roughness[..] {
-        [first, other] if first > 0.5 * count && other < 0.01 * count => 1,
+        [first, other] if first > 0.5 * filled && other < 0.01 * filled => 1,
         [first, signed, big, signed_big] => {
             let little = if signed < 0.5 * first { 1 } else { 0 };
             let big = if signed_big < 0.5 * big { 3 } else { 2 };
@@ -234,13 +254,16 @@ fn recognised(
     Ok(best)
 }
 
-/// Returns `true` if the first bytes of a file are plausible heights as floats of either byte order.
+/// Returns `true` if the first bytes of a file are plausible heights as floats of either byte order, apart from zeros.
 fn are_floats(path: &Path) -> Result<bool, Error> {
     let bytes = start_of(path, 1 << 16)?;
     let (cells, _) = bytes.as_chunks::<4>();
     let plausible = |convert: fn([u8; 4]) -> f32| {
-        let count = cells.iter().filter(|cell| (1e-3..1e5).contains(&convert(**cell).abs())).count();
-        !cells.is_empty() && count * 10 > cells.len() * 9
+        let filled = cells.iter().filter(|cell| **cell != [0; 4]);
+        let (all, plausible) = filled.fold((0, 0), |(all, plausible), cell| {
+            (all + 1, plausible + usize::from((1e-3..1e5).contains(&convert(*cell).abs())))
+        });
+        plausible * 10 > all * 9
     };
     Ok(plausible(f32::from_le_bytes) || plausible(f32::from_be_bytes))
 }
@@ -281,13 +304,49 @@ fn size(
         let fits = length(kind, channels, (side, side)) == Some(bytes);
         fits.then_some((kind, (side, side), channels))
     };
-    let Some(found) = candidates().find_map(square) else {
+    let mut found = None;
+    for (kind, (side, _), channels) in candidates().filter_map(square) {
+        if channels == 1 || are_channels(path, kind, side, channels)? {
+            found = Some((kind, (side, side), channels));
+            break;
+        }
+    }
+    let Some(found) = found else {
         let wrong = format!("size missing, and {bytes} bytes are not a square of {cell_bytes}-byte cells");
         return Err(Error::input(path, wrong, "set it with --size WxH or as width and height in a sidecar"));
     };
     let side = found.1.0;
     warnings.push(format!("size missing, assuming {side} × {side} cells; set it with --size or in a sidecar"));
     Ok(found)
+}
+
+/// Returns `true` if the cells of a square with several channels belong together rather than to a wider map: the channels are equal, or
+/// the first one is clearly smoother than the cells in the order of the file. Floats are compared by their bytes, which grow with them.
+fn are_channels(path: &Path, kind: RawKind, side: u64, channels: u64) -> Result<bool, Error> {
+    let cells = RawLayout::packed(RawCells::little(RawKind::Unsigned(kind.size())), side * channels, 1);
+    let (size, pixel) = (usize::from(kind.size()), channels as usize);
+    let mut are_equal = true;
+    // Sums of differences within the first channel, and in the order of the file, for both byte orders.
+    let mut sums = [[0.0; 2]; 2];
+    let every = side.div_ceil(COMPARED_ROWS);
+    for index in 0..(side / every) {
+        let row = RawLayout { first: index * every * cells.row, ..cells };
+        row.read(path, ((side * channels) as usize, 1), |_, bytes| {
+            let is_equal = |pixel: &[u8]| pixel.chunks(size).all(|cell| *cell == pixel[..size]);
+            are_equal &= bytes.chunks(size * pixel).all(is_equal);
+            for (sums, big_endian) in sums.iter_mut().zip([false, true]) {
+                let order = RawCells { big_endian, ..cells.kind };
+                let values: Vec<f64> = bytes.chunks(size).map(|cell| order.value(cell)).collect();
+                for (sum, step) in sums.iter_mut().zip([pixel, 1]) {
+                    let values = values.iter().step_by(step);
+                    *sum += values.clone().zip(values.skip(1)).map(|(a, b)| (a - b).abs()).sum::<f64>();
+                }
+            }
+            Ok(())
+        })?;
+    }
+    // The first channel has fewer differences.
+    Ok(are_equal || sums.iter().any(|[first, all]| first * (channels as f64) < 0.5 * all))
 }
 
 /// Writes a grid as `.r32`: little-endian 32-bit floats, row by row, bit-exact.
@@ -347,6 +406,39 @@ mod tests {
     }
 
     #[test]
+    fn several_channels_are_assumed_only_if_the_cells_look_like_them() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.r16");
+        let hill = |x: usize, y: usize| 30000.0 + 20000.0 * ((x as f64 * 0.1).sin() + (y as f64 * 0.07).cos()) / 2.0;
+        let channels = |read: fn(u16) -> [u8; 2], size: (usize, usize), others: &[u16]| {
+            let cells = (0..size.0 * size.1).flat_map(|index| {
+                let height = hill(index % size.0, index / size.0) as u16;
+                [height]
+                    .into_iter()
+                    .chain(others.iter().map(move |other| height.wrapping_mul(*other).wrapping_add(*other)))
+            });
+            fs::write(&path, cells.flat_map(read).collect::<Vec<u8>>()).expect("it is writable");
+            let found = super::size(
+                &path,
+                &expecting(None, None, None),
+                fs::metadata(&path).expect("it is there").len(),
+                &[RawKind::Unsigned(2)],
+                &mut Vec::new(),
+            );
+            found.map(|(_, size, channels)| (size, channels)).map_err(|error| error.to_string())
+        };
+        for read in [u16::to_le_bytes, u16::to_be_bytes] {
+            for size in [(128, 64), (128, 96), (96, 128), (64, 64 * 4 / 2)] {
+                let error = channels(read, size, &[]).expect_err("it is no square");
+                assert!(error.contains("not a square"), "{size:?}: {error}");
+            }
+            assert_eq!(channels(read, (64, 64), &[u16::MAX, 17]), Ok(((64, 64), 3)));
+            assert_eq!(channels(read, (64, 64), &[0]), Ok(((64, 64), 2)));
+            assert_eq!(channels(read, (64, 64), &[0, 0, 0]), Ok(((64, 64), 4)));
+        }
+    }
+
+    #[test]
     fn raw_cells_must_match_sidecar_hash() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r32");
@@ -400,6 +492,16 @@ mod tests {
             let worst =
                 raster.cells.iter().zip(all()).map(|(a, b)| (f64::from(*a) - b.floor()).abs()).fold(0.0, f64::max);
             assert!(worst < 0.01 && raster.warnings.len() == warnings, "{name}: {worst} {:?}", raster.warnings);
+        }
+        // Mostly sea, at height zero.
+        let coast = || all().enumerate().map(|(index, value)| if index % 64 < 50 { 0.0 } else { value.floor() });
+        for (name, bytes) in [
+            ("l.r32", coast().flat_map(|value| (value as f32).to_be_bytes()).collect()),
+            ("m.r32", coast().flat_map(|value| (value as f32).to_le_bytes()).collect()),
+            ("n.raw", coast().flat_map(|value| (value as f32).to_be_bytes()).collect::<Vec<u8>>()),
+        ] {
+            let raster = put(name, bytes);
+            assert!(raster.cells.iter().zip(coast()).all(|(a, b)| f64::from(*a) == b), "{name}: {:?}", raster.warnings);
         }
         let upper = put("j.r16", all().flat_map(|value| [0, (value / 256.0) as u8]).collect());
         assert!(upper.cells.iter().zip(all()).all(|(a, b)| (f64::from(*a) - (b / 256.0).floor() * 256.0).abs() < 0.01));

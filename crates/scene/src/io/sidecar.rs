@@ -11,6 +11,9 @@ use thalweg_sim::core::{
     grid::Grid,
 };
 
+/// Maximum length of a sidecar, in bytes. Of a longer file of another program, the start is enough to tell.
+const LONGEST: u64 = 1 << 20;
+
 /// Content of a sidecar; every field is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Sidecar {
@@ -46,6 +49,9 @@ pub(super) struct Sidecar {
     pub raw_bottom_up: Option<bool>,
     /// Hash of the cells, see [`output::hash_of`].
     pub cells_hash: Option<String>,
+    /// `true` if its only fields are a width and a height, which JSON of other programs has too.
+    #[serde(skip)]
+    pub is_ambiguous: bool,
     /// Warnings for the user about the sidecar.
     #[serde(skip)]
     pub warnings: Vec<String>,
@@ -57,7 +63,7 @@ impl Sidecar {
         path.with_extension("json")
     }
 
-    /// Parses a sidecar. JSON without any of its fields belongs to another program and is ignored with a warning, as are unknown fields.
+    /// Parses a sidecar. A file without any of its fields belongs to another program and is ignored with a warning, as are unknown fields.
     fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         const FIELDS: &str = "width, height, cell_size_m, min_m, max_m, unit, min, max, map_width, map_height, \
             tile_overlap, raw_bottom_up, cells_hash";
@@ -71,20 +77,19 @@ impl Sidecar {
                 format!("a sidecar is JSON with any of {FIELDS}"),
             ))
         };
+        let foreign = || Ok(Self { warnings: vec![Self::foreign_warning(path)], ..Self::default() });
         let value: Value = match serde_json::from_str(&without_comments(text.trim_start_matches('\u{feff}'))) {
             Ok(value) => value,
-            Err(error) => return refuse(error.to_string()),
-        };
-        let foreign = || {
-            let warning = format!("{} is not a sidecar of this program and was ignored", path.display());
-            Ok(Self { warnings: vec![warning], ..Self::default() })
+            Err(error) => {
+                let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                return if words.any(|word| OWN.contains(&word)) { refuse(error.to_string()) } else { foreign() };
+            }
         };
         let Value::Object(fields) = value else { return foreign() };
-        let mut sidecar = Self::default();
-        let (mut known, mut unknown) = (false, Vec::new());
         let is_own = fields.keys().any(|name| OWN.contains(&name.as_str()));
+        let mut sidecar = Self { is_ambiguous: !is_own && !fields.is_empty(), ..Self::default() };
+        let mut unknown = Vec::new();
         for (name, value) in &fields {
-            known = true;
             let number = match value {
                 Value::Null => None,
                 Value::Number(number) => number.as_f64(),
@@ -136,7 +141,7 @@ impl Sidecar {
                 return if is_own { refuse(wrong) } else { foreign() };
             }
         }
-        if known && unknown.len() == fields.len() {
+        if !fields.is_empty() && unknown.len() == fields.len() {
             return foreign();
         }
         if !unknown.is_empty() {
@@ -152,15 +157,21 @@ impl Sidecar {
         Ok(sidecar)
     }
 
+    /// Returns the warning about a file with the name of a sidecar that belongs to another program.
+    pub(super) fn foreign_warning(path: &Path) -> String {
+        format!("{} is not a sidecar of this program and was ignored", path.display())
+    }
+
     /// Reads the sidecar of a heightmap, or returns an empty one if there is none.
     ///
     /// # Errors
-    /// The sidecar is unreadable, not JSON, or has an invalid field.
+    /// The sidecar is unreadable, has an invalid field, or is not JSON although it has fields.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
         let path = Self::path_for(heightmap);
         let text = match embedded::find(&path) {
             Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-            None => input::read_text_if_exists(&path)?,
+            None if path.exists() => Some(decoded(&input::start_of(&path, LONGEST)?)),
+            None => None,
         };
         let Some(text) = text else { return Ok(Self::default()) };
         let sidecar = Self::parse(&path, &text)?;
@@ -178,6 +189,19 @@ impl Sidecar {
             return Err(Error::input(&path, format!("min_m {min} is above max_m {max}"), "swap them"));
         }
         Ok(sidecar)
+    }
+}
+
+/// Decodes UTF-16 with a byte order mark, else UTF-8.
+fn decoded(bytes: &[u8]) -> String {
+    let words = |convert: fn([u8; 2]) -> u16| -> String {
+        let (words, _) = bytes.as_chunks::<2>();
+        char::decode_utf16(words.iter().map(|word| convert(*word))).map(|letter| letter.unwrap_or('\u{fffd}')).collect()
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => words(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => words(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 
@@ -282,8 +306,8 @@ mod tests {
             Sidecar::of(&map)
         };
         let cases = [
-            ("", "EOF"),
-            ("heights", "expected value"),
+            (r#"{"min_m": 0, "max_m": 9,}"#, "trailing comma"),
+            (r#"{cell_size_m: 3}"#, "key must be a string"),
             (r#"{"width": -4, "min_m": 0}"#, "width is -4, expected a whole number"),
             (r#"{"width": 4.5, "min_m": 0}"#, "width is 4.5, expected a whole number"),
             (r#"{"min_m": []}"#, "min_m is [], expected a number"),
@@ -305,10 +329,19 @@ mod tests {
             let sidecar = read(text).expect(text);
             assert_eq!((sidecar.width, sidecar.cell_size_m, sidecar.warnings.len()), (Some(64), Some(7.0), warnings));
         }
-        for text in ["[1, 2, 3]", r#"{"name": "another program"}"#, r#"{"width": "100px"}"#, "7"] {
+        let lines = "{\"width\": 1}\n{\"width\": 2}";
+        for text in ["[1, 2, 3]", r#"{"name": "another program"}"#, r#"{"width": "100px"}"#, "7", "", "heights", lines]
+        {
             let sidecar = read(text).expect(text);
             assert!(sidecar.width.is_none() && sidecar.warnings[0].contains("is not a sidecar"), "{text}");
         }
+        for order in [u16::to_le_bytes, u16::to_be_bytes] {
+            let bytes: Vec<u8> = "\u{feff}{\"cell_size_m\": 7}".encode_utf16().flat_map(order).collect();
+            fs::write(Sidecar::path_for(&map), bytes).expect("it is writable");
+            assert_eq!(Sidecar::of(&map).expect("it is UTF-16").cell_size_m, Some(7.0));
+        }
+        fs::write(Sidecar::path_for(&map), b"\xc3(\x00\xff").expect("it is writable");
+        assert_eq!(Sidecar::of(&map).expect("it is no text").warnings.len(), 1);
         assert_eq!(read("{}").expect("an empty sidecar"), Sidecar::default());
         assert_eq!(read(r#"{"min_m": 5, "max_m": 5}"#).expect("a flat map is a map").max_m, Some(5.0));
     }

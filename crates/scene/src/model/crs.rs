@@ -2,7 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use proj_core::{AxisOrder, Coord, CrsDef, ProjectionMethod, Transform, lookup_epsg, lookup_vertical_epsg};
+use proj_core::{
+    AxisOrder, Coord, CrsDef, Datum, DatumToWgs84, HelmertParams, ProjectionMethod, Transform, lookup_epsg,
+    lookup_vertical_epsg,
+};
 
 use super::origin::{Crs, GeoKey};
 
@@ -20,6 +23,7 @@ const SEMI_MAJOR: u16 = 2057;
 const SEMI_MINOR: u16 = 2058;
 const INVERSE_FLATTENING: u16 = 2059;
 const PRIME_MERIDIAN: u16 = 2061;
+const TO_WGS_84: u16 = 2062;
 const PROJECTED_CRS: u16 = 3072;
 const PROJECTED_CITATION: u16 = 3073;
 const METHOD: u16 = 3075;
@@ -45,6 +49,11 @@ const METRES_PER_DEGREE: f64 = 111_195.08;
 /// Radius of a sphere with the equator of WGS 84, in metres.
 const EQUATOR_RADIUS: f64 = 6_378_137.0;
 
+/// Returns `true` for the mean radius of any ellipsoid of the Earth, in metres.
+fn is_radius_of_earth(radius: f64) -> bool {
+    (radius / EQUATOR_RADIUS - 1.0).abs() < 0.01
+}
+
 /// Conversion of coordinates; `None` where it is not defined.
 pub(crate) type CoordinateConversion = dyn Fn([f64; 2]) -> Option<[f64; 2]>;
 
@@ -68,24 +77,45 @@ fn length_of(code: u16) -> Option<f64> {
         9005 => 0.304_797_265_4,
         9014 => 1.828_8,
         9030 => 1852.0,
+        9031 => 1.000_013_596_5,
+        9033 => 66.0 * 1200.0 / 3937.0,
+        9034 => 0.66 * 1200.0 / 3937.0,
+        9035 => 5280.0 * 1200.0 / 3937.0,
         9036 => 1000.0,
-        9037 => 0.914_391_795,
+        9037 => 0.914_391_796_2,
+        9038 => 20.116_619_516_4,
+        9039 => 0.201_166_195_164,
         9040 => 0.914_398_414_616_028_7,
         9041 => 0.304_799_471_538_676_2,
-        9042 => 20.116_765_121_552_63,
-        9050 => 0.914_398_53,
-        9051 => 0.304_799_510_248_146_94,
-        9070 => 0.304_799_51,
-        9080 | 9081 => 0.304_799_5,
-        9082 => 0.304_799_514,
-        9084 | 9085 => 0.914_398_5,
+        9042 => 20.116_765_121_552_632,
+        9043 => 0.201_167_651_215_526_3,
+        9050 => 0.914_399_2,
+        9051 => 0.914_399_2 / 3.0,
+        9052 => 20.116_782_4,
+        9053 => 0.201_167_824,
+        9060 => 0.914_399_204_289_812_4,
+        9061 => 0.914_399_204_289_812_4 / 3.0,
+        9062 => 20.116_782_494_375_872,
+        9063 => 0.201_167_824_943_758_7,
+        9070 => 0.914_402_5 / 3.0,
+        9080 => 0.304_799_510_248_146_94,
+        9081 => 0.304_798_41,
+        9082 => 0.304_799_6,
+        9083 => 0.304_799_5,
+        9084 => 0.914_398_530_744_440_8,
+        9085 => 0.914_395_23,
+        9086 => 0.914_398_8,
+        9087 => 0.914_398_5,
         9093 => 1609.344,
-        9094 => 0.304_799_710_181_508_6,
+        9094 => 0.304_799_710_181_508_8,
         9095 => 0.304_800_749_1,
         9096 => 0.9144,
         9097 => 20.1168,
         9098 => 0.201_168,
-        9300..=9302 => 0.9144,
+        9099 => 0.914_398,
+        9300 => 0.914_398 / 3.0,
+        9301 => 20.116_756,
+        9302 => 0.201_167_56,
         _ => return None,
     })
 }
@@ -107,12 +137,18 @@ fn angle_of(code: u16) -> Option<f64> {
 
 /// Returns the size of a unit of length with this name, in metres, and its plural.
 ///
-/// Words that follow do not matter: "feet above mean sea level".
+/// Words that follow do not matter: "feet above mean sea level". Other words may precede it in front of "in" or a bracket: "NAVD88 height
+/// (ftUS)".
 pub(crate) fn length_named(name: &str) -> Option<(f64, &'static str)> {
     let words: Vec<&str> = name.split_whitespace().collect();
     // In "in metres", the first word is no unit.
     let words = if words.len() > 1 && words[0].eq_ignore_ascii_case("in") { &words[1..] } else { &words[..] };
-    (1..=words.len()).rev().find_map(|count| exact_length_named(&words[..count].concat()))
+    let whole = (1..=words.len()).rev().find_map(|count| exact_length_named(&words[..count].concat()));
+    let last = || {
+        let (_, last) = name.rsplit_once(['(', '[']).or_else(|| name.rsplit_once(" in "))?;
+        length_named(last)
+    };
+    whole.or_else(last)
 }
 
 fn exact_length_named(name: &str) -> Option<(f64, &'static str)> {
@@ -120,8 +156,9 @@ fn exact_length_named(name: &str) -> Option<(f64, &'static str)> {
     Some(match name.as_str() {
         "m" | "metre" | "metres" | "meter" | "meters" => (1.0, "metres"),
         "ft" | "foot" | "feet" | "internationalfoot" | "internationalfeet" | "intft" | "ftint" => (0.3048, "feet"),
-        "usft" | "ftus" | "sft" | "ussurveyfoot" | "ussurveyfeet" | "surveyfoot" | "surveyfeet" | "footus"
-        | "feetus" | "usfoot" | "usfeet" | "ussft" => (1200.0 / 3937.0, "US survey feet"),
+        "usft" | "ftus" | "sft" | "sfoot" | "sfeet" | "ussurveyft" | "ussurveyfoot" | "ussurveyfeet" | "surveyft"
+        | "surveyfoot" | "surveyfeet" | "ftussurvey" | "footussurvey" | "feetussurvey" | "footus" | "feetus"
+        | "usfoot" | "usfeet" | "ussft" => (1200.0 / 3937.0, "US survey feet"),
         "mm" | "millimetre" | "millimetres" | "millimeter" | "millimeters" => (1e-3, "millimetres"),
         "cm" | "centimetre" | "centimetres" | "centimeter" | "centimeters" => (1e-2, "centimetres"),
         "dm" | "decimetre" | "decimetres" | "decimeter" | "decimeters" => (0.1, "decimetres"),
@@ -146,13 +183,13 @@ pub(crate) fn plural_of(metres: f64) -> String {
 }
 
 impl Crs {
-    /// Creates a system from an authority code or well-known text.
+    /// Creates a system from an authority code, well-known text or the `.prj` of ArcInfo; `Unknown` from any other text.
     pub(crate) fn of_text(text: &str) -> Self {
         let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0' || letter == '\u{feff}');
         let code = text.get(..5).filter(|prefix| prefix.eq_ignore_ascii_case("EPSG:")).map(|_| &text[5..]);
         match code.and_then(|code| code.trim().parse().ok()) {
             Some(code) => Self::Epsg(code),
-            None if text.is_empty() => Self::Unknown,
+            None if !is_wkt(text) => arc_info_code(text).map_or(Self::Unknown, Self::Epsg),
             None => match authority(text) {
                 Some(_) => Self::Wkt(text.to_owned()),
                 // A code would lose the vertical system.
@@ -301,19 +338,15 @@ impl Crs {
             }
             Self::GeoKeys(keys) => {
                 let code = |key| Self::code(keys, key).filter(|code| *code != 0);
-                let geographic = match code(MODEL_TYPE) {
-                    Some(GEOGRAPHIC) => true,
-                    Some(PROJECTED) => false,
-                    _ => code(PROJECTED_CRS).is_none() && code(METHOD).is_none() && code(GEODETIC_CRS).is_some(),
-                };
-                if geographic {
+                if are_geographic(keys) {
                     let size = || Self::number(keys, ANGULAR_UNIT_SIZE).map(f64::to_degrees);
                     let own = || code(GEODETIC_CRS).filter(|code| GRADS.contains(&u32::from(*code))).map(|_| 0.9);
                     let unit =
                         code(ANGULAR_UNITS).and_then(|code| if code == USER_DEFINED { size() } else { angle_of(code) });
                     Some(CrsUnit::Degrees(unit.or_else(own).unwrap_or(1.0)))
                 } else {
-                    linear_unit(keys).map(CrsUnit::Metres).or_else(defined)
+                    let cited = || Self::cited(keys).map(|text| Self::Wkt(text.to_owned()).unit());
+                    linear_unit(keys).map(CrsUnit::Metres).or_else(cited).or_else(defined)
                 }
             }
         };
@@ -508,19 +541,53 @@ impl Crs {
         Some(keys)
     }
 
-    /// Returns a conversion of its coordinates to longitude and latitude (WGS 84), if this program knows one.
+    /// Returns a transformation to WGS 84, if this program knows one, and `true` if it leaves coordinates on the ellipsoid of the system
+    /// because the datum is unknown.
+    fn transform(&self) -> Option<(Transform, bool)> {
+        let (crs, wgs_84) = (self.definition()?, lookup_epsg(WGS_84)?);
+        if let Ok(exact) = Transform::from_horizontal_components(&crs, &wgs_84) {
+            return Some((exact, false));
+        }
+        let ellipsoid = crs.datum().ellipsoid();
+        if crs.datum().has_known_wgs84_transform() || !is_radius_of_earth(ellipsoid.semi_major_axis()) {
+            return None;
+        }
+        // Both systems have one datum.
+        let datum = Datum::new(ellipsoid, DatumToWgs84::Helmert(HelmertParams::identity())).ok()?;
+        let (crs, wgs_84) = (crs.with_datum(datum.clone()), wgs_84.with_datum(datum));
+        Some((Transform::from_horizontal_components(&crs, &wgs_84).ok()?, true))
+    }
+
+    /// Returns `true` if its coordinates can be converted to longitude and latitude, but not to a datum.
+    pub(crate) fn lacks_datum(&self) -> bool {
+        self.transform().is_some_and(|(_, lacks_datum)| lacks_datum)
+    }
+
+    /// Returns a conversion of its coordinates to longitude and latitude (WGS 84), if this program knows one. If [`Self::lacks_datum`],
+    /// they are those on its ellipsoid.
     pub(crate) fn to_wgs84(&self) -> Option<Box<CoordinateConversion>> {
         if self.epsg() == Some(WGS_84) && self.unit() == CrsUnit::Degrees(1.0) {
             return Some(Box::new(Some));
         }
-        let (crs, wgs_84) = (self.definition()?, lookup_epsg(WGS_84)?);
-        let transform = Transform::from_horizontal_components(&crs, &wgs_84).ok()?;
+        let (transform, _) = self.transform()?;
         // Definitions of geographic systems are in degrees.
         let unit = if let CrsUnit::Degrees(unit) = self.unit() { unit } else { 1.0 };
         Some(Box::new(move |[x, y]| {
             let at = transform.convert(Coord { x: x * unit, y: y * unit }).ok()?;
             (at.x.is_finite() && at.y.is_finite()).then_some([at.x, at.y])
         }))
+    }
+
+    /// Returns the mean radius of its ellipsoid, in metres, if its text states one.
+    fn mean_radius(&self) -> Option<f64> {
+        let text = self.text()?;
+        let upper = text.to_ascii_uppercase().replace('(', "[");
+        let start = ["SPHEROID[", "ELLIPSOID["].into_iter().find_map(|node| Some(upper.find(node)? + node.len()))?;
+        let (_, numbers) = text.get(start..)?.trim_start().strip_prefix('"')?.split_once('"')?;
+        let mut numbers = numbers.split([',', ']', ')']).skip(1).map(|number| number.trim().parse::<f64>().ok());
+        let (axis, inverse_flattening) = (numbers.next()??, numbers.next()??);
+        let flattening = if inverse_flattening > 0.0 { 1.0 / inverse_flattening } else { 0.0 };
+        Some(axis * (1.0 - flattening / 3.0)).filter(|radius| *radius > 0.0)
     }
 
     /// Returns width and height on the ground, in metres, of a cell of this size at a place: at its latitude for degrees, and corrected by
@@ -531,7 +598,9 @@ impl Crs {
         const TRUE_TO_SCALE: f64 = 0.02;
         match self.unit() {
             CrsUnit::Degrees(unit) => {
-                let degree = METRES_PER_DEGREE * unit;
+                // An arc of one degree has the length of the radius times the degree in radians.
+                let other = self.mean_radius().filter(|radius| !is_radius_of_earth(*radius));
+                let degree = other.map_or(METRES_PER_DEGREE, f64::to_radians) * unit;
                 ([cell[0] * degree * (y * unit).to_radians().cos(), cell[1] * degree], false)
             }
             CrsUnit::Metres(unit) => {
@@ -558,6 +627,40 @@ impl Crs {
                 if is_true { (nominal, false) } else { ([wide, tall], true) }
             }
         }
+    }
+}
+
+/// Returns `true` if a text begins with a node of well-known text that defines a system.
+fn is_wkt(text: &str) -> bool {
+    let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len());
+    let (word, rest) = (text[..end].to_ascii_uppercase(), text[end..].trim_start());
+    rest.starts_with(['[', '('])
+        && ["PROJ", "GEO", "COMP", "BOUND", "LOCAL", "ENG"].iter().any(|start| word.starts_with(start))
+}
+
+/// Returns the EPSG code of a `.prj` of ArcInfo, which has a word and its value per line, if it states a datum: degrees, or a zone of UTM.
+fn arc_info_code(text: &str) -> Option<u32> {
+    let value = |wanted: &str| {
+        text.lines().find_map(|line| {
+            let (word, value) = line.trim().split_once(char::is_whitespace)?;
+            word.eq_ignore_ascii_case(wanted).then(|| value.trim().to_ascii_uppercase())
+        })
+    };
+    let shift = |axis: &str| value(axis).map_or(Some(0.0), |shift| shift.parse::<f64>().ok());
+    // Code in degrees, code before that of the first northern zone, and last zone.
+    let (degrees, utm, last) = match value("Datum")?.as_str() {
+        "WGS84" => (WGS_84, 32600, 60),
+        "NAD83" => (4269, 26900, 23),
+        "NAD27" => (4267, 26700, 22),
+        _ => return None,
+    };
+    match (value("Projection")?.as_str(), value("Units")?.as_str()) {
+        ("GEOGRAPHIC", "DD") => Some(degrees),
+        ("UTM", "METERS" | "METRES") => {
+            let zone = value("Zone")?.parse::<u32>().ok().filter(|zone| (1..=last).contains(zone))?;
+            (shift("Xshift")? == 0.0 && shift("Yshift")? == 0.0).then_some(utm + zone)
+        }
+        _ => None,
     }
 }
 
@@ -744,7 +847,7 @@ fn text_of_keys(keys: &[(u16, GeoKey)]) -> Option<String> {
     let geographic = geographic_text(keys)?;
     let number = |key| Crs::number(keys, key);
     let Some(method) = Crs::code(keys, METHOD) else {
-        return (Crs::code(keys, PROJECTED_CRS).is_none()).then_some(geographic);
+        return are_geographic(keys).then_some(geographic);
     };
     let (_, name, parameters) = PROJECTIONS.into_iter().find(|(code, ..)| *code == method)?;
     let is_tangent = method != MERCATOR || number(STANDARD_PARALLEL).is_none();
@@ -798,8 +901,16 @@ fn geographic_text(keys: &[(u16, GeoKey)]) -> Option<String> {
     };
     let [system, datum, ellipsoid] = ["GCS Name", "Datum", "Ellipsoid"].map(name);
     let meridian = Crs::number(keys, PRIME_MERIDIAN).unwrap_or(0.0);
+    let shift = keys.iter().find_map(|(key, value)| match value {
+        GeoKey::Numbers(shift) if *key == TO_WGS_84 && [3, 7].contains(&shift.len()) => {
+            let shift: Vec<String> = shift.iter().map(f64::to_string).collect();
+            Some(format!(",TOWGS84[{}]", shift.join(",")))
+        }
+        _ => None,
+    });
+    let shift = shift.unwrap_or_default();
     Some(format!(
-        "GEOGCS[\"{system}\",DATUM[\"{datum}\",SPHEROID[\"{ellipsoid}\",{axis},{flattening}]],PRIMEM[\"{}\",{meridian}],\
+        "GEOGCS[\"{system}\",DATUM[\"{datum}\",SPHEROID[\"{ellipsoid}\",{axis},{flattening}]{shift}],PRIMEM[\"{}\",{meridian}],\
          UNIT[\"degree\",0.0174532925199433]]",
         if meridian == 0.0 { "Greenwich".to_owned() } else { name("Primem") }
     ))
@@ -808,7 +919,7 @@ fn geographic_text(keys: &[(u16, GeoKey)]) -> Option<String> {
 /// Returns the EPSG code in the keys of a GeoTIFF, unless they state another unit than that of the code.
 fn keyed_code(keys: &[(u16, GeoKey)]) -> Option<u32> {
     let code = |key| Crs::code(keys, key).filter(|code| !matches!(*code, 0 | USER_DEFINED)).map(u32::from);
-    let is_projected = Crs::code(keys, PROJECTED_CRS).is_some() || Crs::code(keys, METHOD).is_some();
+    let is_projected = !are_geographic(keys);
     let code = code(PROJECTED_CRS).or_else(|| code(GEODETIC_CRS).filter(|_| !is_projected))?;
     let stated = if is_projected {
         linear_unit(keys).map(CrsUnit::Metres)
@@ -821,6 +932,21 @@ fn keyed_code(keys: &[(u16, GeoKey)]) -> Option<u32> {
         _ => true,
     };
     (is_own || lookup_epsg(code).is_none()).then_some(code)
+}
+
+/// Returns `true` if the keys of a GeoTIFF state a geographic system. Those of a projection without a GeoTIFF code may state neither a
+/// projected system nor a method, but a citation (as GDAL writes well-known text) or a linear unit.
+fn are_geographic(keys: &[(u16, GeoKey)]) -> bool {
+    let code = |key| Crs::code(keys, key).filter(|code| *code != 0);
+    let is_linear = |(key, _): &(u16, GeoKey)| [PROJECTED_CITATION, LINEAR_UNITS].contains(key);
+    match code(MODEL_TYPE) {
+        Some(GEOGRAPHIC) => true,
+        Some(PROJECTED) => false,
+        _ => {
+            let is_projected = [PROJECTED_CRS, METHOD].into_iter().any(|key| code(key).is_some());
+            !is_projected && !keys.iter().any(is_linear) && code(GEODETIC_CRS).is_some()
+        }
+    }
 }
 
 /// Returns the linear unit that the keys of a GeoTIFF state, in metres.
@@ -869,6 +995,54 @@ mod tests {
     }
 
     #[test]
+    fn names_of_units_are_found_among_other_words() {
+        let survey = ["US survey ft", "sfeet", "U.S. Survey Foot", "foot (US survey)", "NAVD88 height (ftUS)", "ftUS"];
+        for (names, metres) in [
+            (&survey[..], 1200.0 / 3937.0),
+            (
+                &["ft", "feet above mean sea level", "Elevation [ft]", "height in feet", "foot (international)"][..],
+                0.3048,
+            ),
+            (&["m", "in metres", "metre (EGM96)", "NAVD88 height (m)"][..], 1.0),
+            (&["in", "inches"][..], 0.0254),
+        ] {
+            for name in names {
+                assert_eq!(length_named(name).map(|(size, _)| size), Some(metres), "{name}");
+            }
+        }
+        for name in ["", "()", "height (", "NAVD88 height", "parsecs", "height (2009)", "made in 2009"] {
+            assert_eq!(length_named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn units_of_length_have_the_factors_of_the_epsg() {
+        for (code, metres) in [
+            (9037, 0.914_391_796_2),
+            (9051, 0.304_799_733_333_333_3),
+            (9061, 0.304_799_734_763_270_8),
+            (9070, 0.304_800_833_333_333_3),
+            (9084, 0.914_398_530_744_440_8),
+            (9300, 0.304_799_333_333_333_4),
+            (9301, 20.116_756),
+            (9302, 0.201_167_56),
+        ] {
+            assert!(length_of(code).is_some_and(|size| (size / metres - 1.0).abs() < 1e-12), "{code}");
+        }
+        // Of the same system, chains are 66 feet, yards 3 feet, and links a hundredth of a chain.
+        for [foot, yard, chain, link] in [[9003, 0, 9033, 9034], [9005, 9037, 9038, 9039], [9041, 9040, 9042, 9043]]
+            .into_iter()
+            .chain([[9051, 9050, 9052, 9053], [9061, 9060, 9062, 9063], [9300, 9099, 9301, 9302]])
+        {
+            let foot = length_of(foot).expect("it is known");
+            for (code, feet) in [(yard, 3.0), (chain, 66.0), (link, 0.66)] {
+                let is_near = |size: f64| (size / foot / feet - 1.0).abs() < 1e-9;
+                assert!(code == 0 || length_of(code).is_some_and(is_near), "{code}");
+            }
+        }
+    }
+
+    #[test]
     fn a_unit_beside_a_code_is_that_of_another_system() {
         let crs = |keys: &[(u16, u16)]| {
             Crs::of_geo_keys(keys.iter().map(|(key, code)| (*key, GeoKey::Code(*code))).collect())
@@ -879,6 +1053,93 @@ mod tests {
         assert_eq!((feet.epsg(), feet.unit(), feet.text()), (None, CrsUnit::Metres(0.3048), None));
         let seconds = crs(&[(MODEL_TYPE, GEOGRAPHIC), (GEODETIC_CRS, 4326), (ANGULAR_UNITS, 9104)]);
         assert_eq!((seconds.epsg(), seconds.text()), (None, None));
+    }
+
+    #[test]
+    fn a_projection_in_a_citation_is_not_geographic() {
+        let text = "PROJCS[\"World_Mollweide\",GEOGCS[\"GCS_WGS_1984\",DATUM[\"D_WGS_1984\",SPHEROID[\"WGS_1984\",6378137.0,\
+            298.257223563]],PRIMEM[\"Greenwich\",0.0],UNIT[\"Degree\",0.0174532925199433]],PROJECTION[\"Mollweide\"],\
+            PARAMETER[\"Central_Meridian\",0.0],UNIT[\"Kilometer\",1000.0]]";
+        let cited = GeoKey::Text(format!("{TEXT_CITATION}{text}"));
+        let keys = [(MODEL_TYPE, USER_DEFINED), (GEODETIC_CRS, 4326), (ANGULAR_UNITS, 9102)];
+        let keys = keys.map(|(key, code)| (key, GeoKey::Code(code)));
+        let crs = Crs::of_geo_keys(keys.iter().cloned().chain([(PROJECTED_CITATION, cited)]).collect());
+        assert_eq!((crs.unit(), crs.epsg(), crs.text()), (CrsUnit::Metres(1000.0), None, Some(text.to_owned())));
+        let unit = (LINEAR_UNITS, GeoKey::Code(9002));
+        assert_eq!(Crs::of_geo_keys(keys.iter().cloned().chain([unit]).collect()).unit(), CrsUnit::Metres(0.3048));
+        assert_eq!(Crs::of_geo_keys(keys.to_vec()).unit(), CrsUnit::Degrees(1.0));
+    }
+
+    #[test]
+    fn degrees_are_those_of_the_body() {
+        let side = |crs: &Crs| crs.ground_size([1.0, 1.0], [10.0, 0.5]).0[1];
+        let sphere = |radius: f64| {
+            let codes = [(MODEL_TYPE, GEOGRAPHIC), (GEODETIC_CRS, USER_DEFINED), (ANGULAR_UNITS, 9102)];
+            let axes = [SEMI_MAJOR, SEMI_MINOR].map(|key| (key, GeoKey::Numbers(vec![radius])));
+            Crs::of_geo_keys(codes.map(|(key, code)| (key, GeoKey::Code(code))).into_iter().chain(axes).collect())
+        };
+        let mars = "GEOGCS[\"Mars\",DATUM[\"Mars\",SPHEROID[\"Mars\",3396190,169.8944472236]],\
+            UNIT[\"Degree\",0.0174532925199433]]";
+        for (crs, radius) in [
+            (sphere(1_737_400.0), 1_737_400.0_f64),
+            (sphere(3_396_190.0), 3_396_190.0),
+            (Crs::Wkt(mars.to_owned()), 3_389_526.7),
+        ] {
+            assert!((side(&crs) / radius.to_radians() - 1.0).abs() < 1e-6, "{crs:?}: {}", side(&crs));
+        }
+        for crs in [Crs::Epsg(4326), Crs::Epsg(4267), Crs::Epsg(4314), sphere(6_371_000.0)] {
+            assert_eq!(side(&crs), METRES_PER_DEGREE, "{crs:?}");
+        }
+    }
+
+    #[test]
+    fn only_well_known_text_codes_and_arc_info_files_are_systems() {
+        let utm = |zone: &str, datum: &str, more: &str| {
+            format!(
+                "Projection    UTM\nZone          {zone}\nDatum         {datum}\nUnits         METERS\n{more}Parameters\n"
+            )
+        };
+        for (text, code) in [
+            (utm("12", "WGS84", "Xshift 0.0\r\nYshift 0.0\r\n"), Some(32612)),
+            (utm("33", "WGS84", ""), Some(32633)),
+            (utm("12", "NAD83", ""), Some(26912)),
+            (utm("12", "NAD27", ""), Some(26712)),
+            (utm("12", "WGS84", "Yshift 10000000.0\n"), None),
+            (utm("-12", "WGS84", ""), None),
+            (utm("33", "NAD83", ""), None),
+            (utm("33", "EUR-M", ""), None),
+            ("Projection GEOGRAPHIC\nDatum WGS84\nUnits DD\nParameters\n".to_owned(), Some(4326)),
+            ("Projection GEOGRAPHIC\nDatum NAD27\nUnits DS\nParameters\n".to_owned(), None),
+            ("GEOGRAPHIC\n".to_owned(), None),
+            ("+proj=utm +zone=12 +datum=WGS84".to_owned(), None),
+            ("epsg: 2056".to_owned(), Some(2056)),
+        ] {
+            assert_eq!(Crs::of_text(&text), code.map_or(Crs::Unknown, Crs::Epsg), "{text}");
+        }
+        let local = "\u{feff}LOCAL_CS (\"mine\", UNIT[\"metre\", 1])";
+        assert_eq!(Crs::of_text(local), Crs::Wkt(local[3..].to_owned()));
+    }
+
+    #[test]
+    fn systems_without_a_datum_are_converted_on_their_ellipsoid() {
+        let laea = |axis: f64, datum: &str| {
+            Crs::of_text(&format!(
+                "PROJCS[\"mine\",GEOGCS[\"unknown\",DATUM[\"unknown\",SPHEROID[\"unknown\",{axis},299.1528128]{datum}],\
+                 PRIMEM[\"Greenwich\",0],UNIT[\"degree\",0.0174532925199433]],PROJECTION[\"Lambert_Azimuthal_Equal_Area\"],\
+                 PARAMETER[\"latitude_of_center\",45],PARAMETER[\"longitude_of_center\",10],PARAMETER[\"false_easting\",0],\
+                 PARAMETER[\"false_northing\",0],UNIT[\"metre\",1]]"
+            ))
+        };
+        let bessel = laea(6_377_397.155, "");
+        let [x, y] = bessel.to_wgs84().expect("it has an ellipsoid")([0.0, 0.0]).expect("it is its centre");
+        assert!(bessel.lacks_datum() && (x - 10.0).abs() < 1e-9 && (y - 45.0).abs() < 1e-9, "{x}, {y}");
+        let shifted = laea(6_377_397.155, ",TOWGS84[582,105,414,1.04,0.35,-3.08,8.3]");
+        let [x, y] = shifted.to_wgs84().expect("it has a datum")([0.0, 0.0]).expect("it is its centre");
+        let metres = ((x - 10.0) * 78_800.0).hypot((y - 45.0) * 111_100.0);
+        assert!(!shifted.lacks_datum() && (1.0..500.0).contains(&metres), "{metres} m");
+        let mars = laea(3_396_190.0, "");
+        assert!(mars.to_wgs84().is_none() && !mars.lacks_datum(), "longitudes on Mars are not those of the Earth");
+        assert!(!Crs::Epsg(32612).lacks_datum());
     }
 
     #[test]

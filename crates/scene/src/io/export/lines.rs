@@ -5,12 +5,15 @@ use std::{
     path::Path,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ExportWindow;
 use crate::{
     io::{Error, JobProgress, output},
-    model::origin::{Crs, Georeference},
+    model::{
+        crs::CoordinateConversion,
+        origin::{Crs, Georeference},
+    },
 };
 use thalweg_sim::{
     hydrology::network::{Reach, ReachPoint, RiverNetwork, RiverParams},
@@ -74,32 +77,58 @@ impl GeoreferencedRivers {
         [west + share[0] * width, north - share[1] * height, rounded(place.height)]
     }
 
+    /// Returns the conversion of map coordinates to longitude and latitude, if it exists for all points.
+    fn to_wgs84(&self) -> Option<Box<CoordinateConversion>> {
+        self.geo.crs.to_wgs84().filter(|convert| {
+            let mut places = self.network.reaches.iter().flat_map(|reach| &reach.points);
+            places.all(|place| {
+                let [x, y, _] = self.coordinates(place);
+                convert([x, y]).is_some()
+            })
+        })
+    }
+
+    /// Returns a warning if the lines of GeoJSON are not in WGS 84 although the map has a coordinate reference system.
+    pub(super) fn warning(&self) -> Option<&'static str> {
+        if self.geo.crs == Crs::Unknown {
+            None
+        } else if self.to_wgs84().is_none() {
+            Some(
+                "rivers.geojson: its lines are in map coordinates, as their coordinate reference system cannot be \
+                 converted to longitude and latitude; set the system, which its member crs names, in the program that \
+                 reads it",
+            )
+        } else if self.geo.crs.lacks_datum() {
+            Some(
+                "rivers.geojson: its longitudes and latitudes may be off by some hundred metres, as the datum of the map \
+                 is unknown; state a coordinate reference system with a datum in the heightmap",
+            )
+        } else {
+            None
+        }
+    }
+
     /// Writes a feature collection with one line per reach, oriented downstream. Width, depth and discharge are those of its lower end.
     /// Coordinates are longitude and latitude in WGS 84 (RFC 7946) if the coordinate reference system of the map can be converted, else
-    /// those of the map, with a member `crs` that names their system if it is known.
+    /// those of the map, with a member `crs` that names their system, by its code or well-known text, if it is known.
     ///
     /// # Errors
     /// The file cannot be written.
     pub(super) fn write_geojson(&self, path: &Path, progress: &JobProgress) -> Result<(), Error> {
-        let places = || self.network.reaches.iter().flat_map(|reach| &reach.points);
-        let to_wgs84 = self.geo.crs.to_wgs84().filter(|convert| {
-            let converts = |place| {
-                let [x, y, _] = self.coordinates(place);
-                convert([x, y]).is_some()
-            };
-            places().all(converts)
-        });
+        let to_wgs84 = self.to_wgs84();
         let coordinates = |place: &ReachPoint| {
             let [x, y, height] = self.coordinates(place);
             let [x, y] = to_wgs84.as_ref().and_then(|convert| convert([x, y])).unwrap_or([x, y]);
             [x, y, height]
         };
-        let crs = match self.geo.crs.epsg().filter(|_| to_wgs84.is_none()) {
-            Some(code) => {
-                format!(r#" "crs": {{"type": "name", "properties": {{"name": "urn:ogc:def:crs:EPSG::{code}"}}}},"#)
-            }
-            None => String::new(),
+        let named = || {
+            let code = self.geo.crs.epsg().map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
+            code.or_else(|| self.geo.crs.text()).or_else(|| self.geo.crs.name())
         };
+        let name = if to_wgs84.is_none() { named() } else { None };
+        let crs = name.map_or_else(String::new, |name| {
+            format!(r#" "crs": {{"type": "name", "properties": {{"name": {}}}}},"#, Value::from(name))
+        });
         let feature = |(number, reach): (usize, &Reach)| {
             let lower = reach.points.last();
             json!({

@@ -2,7 +2,7 @@
 //!
 //! Non-square maps are padded or cropped if the size requires a square. Beyond the map the border heights are extended, which avoids
 //! cliffs, and all other values are 0. Sidecars state the extent of the actual map. (Geo)TIFF and ESRI ASCII contain NODATA there, and
-//! where the imported heightmap had none.
+//! where the imported heightmap had none; they have sidecars only as tiles.
 //!
 //! Maps can be divided into tiles. All tiles of a map are quantised with one range, so that shared cells have equal codes.
 
@@ -416,11 +416,13 @@ impl Export {
             }
             (Content::Weights, _) => MapPixels::Bytes(weights::packed(subject, dimensions.weights)),
             (Content::Mesh, format) => {
-                let grid = MeshGrid::new(terrain);
+                let inside = subject.without_padding();
+                let grid = MeshGrid::new(&inside.terrain);
                 if format == "stl" {
                     return mesh::write_stl(path, &grid, dimensions.print, progress);
                 }
-                let (parts, picture) = (grid.parts(subject), rgb8_bytes(path, size, &subject.colors())?);
+                let (parts, picture) = (grid.parts(subject), rgb8_bytes(path, inside.map, &inside.colors())?);
+                drop(inside);
                 return match format {
                     "glb" => glb::write_glb(path, &grid, &parts, &picture, progress),
                     "obj" => mesh::write_obj(path, &grid, &parts, &picture, progress),
@@ -441,7 +443,7 @@ impl Export {
                     other => unreachable!("format .{other} has no writer"),
                 };
             }
-            (Content::Trees, format) => return trees::write(path, subject, format, progress),
+            (Content::Trees, format) => return trees::write(path, &subject.without_padding(), format, progress),
             (content, _) => MapPixels::Values {
                 grid: self.values(content, subject),
                 has_nodata: !matches!(content, Content::Nodata),
@@ -451,11 +453,19 @@ impl Export {
     }
 
     /// Returns the extensions of the files that accompany this one under the same stem: sidecar, material and texture, or projection.
-    fn companions(self, geo: Option<&Georeference>) -> &'static [&'static str] {
+    /// `are_tiles` is `true` if maps are divided.
+    fn companions(self, geo: Option<&Georeference>, are_tiles: bool) -> &'static [&'static str] {
+        let has_projection = || geo.is_some_and(|geo| geo.crs.prj().is_some());
         match (find_map(self.map).map(|(_, content)| content), self.format) {
             (Some(Content::Mesh), "obj") => &["mtl", "png"],
-            (_, "asc") if geo.is_some_and(|geo| geo.crs.prj().is_some()) => &["prj"],
-            (_, "tif" | "asc") | (None, _) => &[],
+            (_, "asc") if has_projection() => {
+                if are_tiles {
+                    &["json", "prj"]
+                } else {
+                    &["prj"]
+                }
+            }
+            (_, "tif" | "asc") if !are_tiles => &[],
             (Some(content), _) if content.is_numeric() => &["json"],
             _ => &[],
         }
@@ -499,13 +509,14 @@ fn has_import_notes(exports: &[Export], dimensions: Dimensions) -> bool {
 /// Returns the number of files that [`save_all`] writes.
 pub fn count_files(exports: &[Export], session: &Session, dimensions: Dimensions) -> usize {
     let geo = session.heightmap.as_ref().and_then(|map| map.geo.as_ref());
-    let tiles = dimensions.tiles.map_or(1, |tiles| tiles.count.0 * tiles.count.1);
+    let (tiles, are_tiles) =
+        (dimensions.tiles.map_or(1, |tiles| tiles.count.0 * tiles.count.1), dimensions.tiles.is_some());
     let mut files = BTreeMap::new();
     for export in exports {
         let name = export.file_name();
         let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
         let is_tiled = find_map(export.map).is_some_and(|(_, content)| content.is_tiled());
-        for extension in [extension].iter().chain(export.companions(geo)) {
+        for extension in [extension].iter().chain(export.companions(geo, are_tiles)) {
             files.insert(format!("{stem}.{extension}"), if is_tiled { tiles } else { 1 });
         }
     }

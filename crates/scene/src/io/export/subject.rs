@@ -1,6 +1,7 @@
 //! Data to export, resampled to the size of the results.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
@@ -153,6 +154,12 @@ impl ExportSubject {
         })
     }
 
+    /// Returns warnings for the user about these exports.
+    pub fn warnings(&self, exports: &[Export]) -> Vec<&'static str> {
+        let has_lines = exports.iter().any(|export| (export.map, export.format) == ("rivers", "geojson"));
+        self.rivers.iter().filter(|_| has_lines).filter_map(GeoreferencedRivers::warning).collect()
+    }
+
     /// Returns the settings with which the program of the preset imports the heights, with a prefix of the file names; `None` if
     /// [`Dimensions::preset`] names none.
     pub fn import_notes(&self, before: &str) -> Option<ImportNotes> {
@@ -166,6 +173,28 @@ impl ExportSubject {
             Some(tiles) => tiles.tiles(size),
             None => vec![ExportTile { suffix: String::new(), first: (0, 0), size }],
         }
+    }
+
+    /// Returns the part inside the actual map, for meshes and trees: without the data that those do not need.
+    pub(super) fn without_padding(&self) -> Cow<'_, Self> {
+        if self.map == (self.terrain.width(), self.terrain.height()) {
+            return Cow::Borrowed(self);
+        }
+        // Trees follow the contributing area.
+        let flow = self.process_maps.get_key_value("flow");
+        let process_maps = flow.map(|(name, grid)| (*name, analysis::windowed_map(grid, (0, 0), self.map)));
+        Cow::Owned(Self {
+            terrain: analysis::crop(&self.terrain, (0, 0), self.map),
+            look: self.look.clone(),
+            geo: None,
+            dimensions: self.dimensions,
+            process_maps: process_maps.into_iter().collect(),
+            raw_maps: BTreeSet::new(),
+            map: self.map,
+            nodata: None,
+            rivers: None,
+            flow: None,
+        })
     }
 
     /// Clears a map outside the actual map, where only the ground is extended.

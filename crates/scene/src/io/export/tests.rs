@@ -178,6 +178,30 @@ fn rivers_use_longitude_latitude_when_crs_is_known() {
 const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
 
 #[test]
+fn rivers_in_map_coordinates_name_their_system() {
+    let mut session = river_land();
+    session.rivers.from_cells = 8.0;
+    let export = Export::new("rivers", "geojson").expect("it can be saved");
+    let local = "LOCAL_CS[\"mine\",UNIT[\"metre\",1]]".to_owned();
+    let named = |name: &str| json!({"type": "name", "properties": {"name": name}});
+    for (crs, member, warnings) in [
+        (Crs::Unknown, Value::Null, 0),
+        (Crs::Epsg(32612), Value::Null, 0),
+        (Crs::Wkt(local.clone()), named(&local), 1),
+    ] {
+        let mut map = (**session.heightmap.as_ref().expect("it has one")).clone();
+        map.geo.as_mut().expect("it has a place").crs = crs.clone();
+        session.heightmap = Some(std::sync::Arc::new(map));
+        let subject = ExportSubject::new(&session, Dimensions::default(), &[export]).expect("it is small");
+        assert_eq!(subject.warnings(&[export]).len(), warnings, "{crs:?}");
+        let (_folder, path) = written(("rivers", "geojson"), &subject);
+        let text = std::fs::read_to_string(path).expect("it was written");
+        let lines: Value = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(lines["crs"], member, "{crs:?}");
+    }
+}
+
+#[test]
 fn padding_of_square_export_is_nodata_without_flow() {
     let session = river_terrain();
     let files: Vec<String> =
@@ -704,7 +728,7 @@ fn tiles_share_codes_have_one_range_and_are_read_back_as_one_map() {
         (TileNames::Tms, 3, (2, 2)),
         (TileNames::Unreal, 0, (7, 1)),
     ] {
-        for format in ["png", "raw", "r16", "r32", "tif"] {
+        for format in ["png", "raw", "r16", "r32", "tif", "asc"] {
             let export = Export::new("height", format).expect("it can be saved");
             let subject = ExportSubject::new(&session, tiled(count, overlap, names), &[export]).expect("it is small");
             let folder = tempfile::tempdir().expect("a temporary folder");
@@ -719,15 +743,13 @@ fn tiles_share_codes_have_one_range_and_are_read_back_as_one_map() {
             assert!(heightmap::read(&first, &options).is_ok(), "{label}");
             let back = heightmap::read(&path, &options).unwrap_or_else(|error| panic!("{label}: {error}"));
             let step = (ground.min_max().1 - ground.min_max().0) / 65535.0;
-            let near = if ["r32", "tif"].contains(&format) { 0.0 } else { 0.51 * step };
-            if format != "tif" {
-                assert_eq!((back.heights.width(), back.heights.height(), back.cell_size), (60, 40, 30.0), "{label}");
-            }
+            let near = if ["r32", "tif", "asc"].contains(&format) { 0.0 } else { 0.51 * step };
+            assert_eq!((back.heights.width(), back.heights.height(), back.cell_size), (60, 40, 30.0), "{label}");
             for (x, y) in (0..60).flat_map(|x| (0..40).map(move |y| (x, y))) {
                 let is_void = back.nodata.as_ref().is_some_and(|mask| mask.at(x, y) > 0.0);
                 assert!(is_void || (back.heights.at(x, y) - ground.at(x, y)).abs() <= near, "{label}: {x}, {y}");
             }
-            if format == "tif" {
+            if ["tif", "asc"].contains(&format) {
                 let geo = back.geo.expect("it knows its place");
                 assert_eq!((geo.west, geo.north), (5e5, 4e6), "{label}");
                 assert_eq!(geo.width / back.heights.width() as f64, 30.0, "{label}");
@@ -735,6 +757,18 @@ fn tiles_share_codes_have_one_range_and_are_read_back_as_one_map() {
         }
     }
     assert_eq!(whole.tiles().len(), 1);
+}
+
+#[test]
+fn tiles_of_a_map_between_zero_and_one_keep_their_values() {
+    let heights = Grid::from_fn(20, 20, |x, y| (x + 20 * y) as f32 / 500.0);
+    for format in ["r32", "exr", "tif", "asc"] {
+        let mut subject = subject(Terrain::bare(heights.clone(), 3.0, Edge::Open));
+        subject.dimensions = tiled((2, 2), 0, TileNames::Unreal);
+        let (_folder, path) = written(("height", format), &subject);
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{format}: {error}"));
+        assert!(back.heights == heights, "{format}: {:?}", back.heights.min_max());
+    }
 }
 
 #[test]
@@ -810,6 +844,36 @@ fn a_mesh_is_divided_into_chunks_with_levels_of_detail() {
     // All chunks together reach the border of the map, at every level.
     assert_eq!(bounds, [-61.5, 61.5]);
     assert!(2 * counts[0] > 5 * counts[1] && counts[1] > 2 * counts[2], "{counts:?}");
+}
+
+#[test]
+fn meshes_and_trees_have_no_padding() {
+    let session = river_land();
+    let exports = ["mesh.glb", "trees.glb"].map(|file| Export::parse(file).expect("known"));
+    let trees = |dimensions: Dimensions| {
+        let mut subject = ExportSubject::new(&session, dimensions, &exports).expect("it is small");
+        subject.look.woods = 0.8;
+        let (_folder, path) = written(("trees", "glb"), &subject);
+        std::fs::read(path).expect("it was written")
+    };
+    let (square, tiles) = (Size::Unreal, tiled((7, 3), 0, TileNames::Unreal));
+    assert!(trees(tiles) == trees(Dimensions::default()), "trees move with the padding");
+    for dimensions in [tiles, Dimensions { size: square, ..Dimensions::default() }] {
+        let subject = ExportSubject::new(&session, dimensions, &exports).expect("it is small");
+        assert_ne!(subject.map, (subject.terrain.width(), subject.terrain.height()), "it has padding");
+        let (_folder, path) = written(("mesh", "glb"), &subject);
+        let document = gltf::Gltf::open(&path).expect("it is valid glTF");
+        let blob = document.blob.as_deref().expect("it has its data inside");
+        let mut far = [0.0_f32; 2];
+        for mesh in document.meshes() {
+            let primitive = mesh.primitives().next().expect("it has triangles");
+            for [x, _, z] in primitive.reader(|_| Some(blob)).read_positions().expect("it has places") {
+                far = [far[0].max(x), far[1].max(z)];
+            }
+        }
+        let half = [subject.map.0, subject.map.1].map(|cells| 0.5 * cells as f32 * subject.terrain.cell_size);
+        assert!(far.iter().zip(half).all(|(far, half)| (far - half).abs() < 1e-2), "{far:?}, {half:?}");
+    }
 }
 
 #[test]

@@ -36,9 +36,9 @@ struct ScatteredTree {
     scale: f32,
 }
 
-/// Scatters trees on a jittered grid with a density that follows the tree cover.
+/// Scatters trees on a terrain without padding, on a jittered grid with a density that follows the tree cover.
 fn scattered(subject: &ExportSubject) -> Vec<ScatteredTree> {
-    let (cover, ground) = (subject.clear_padding(tree_cover(subject)), subject.terrain.ground());
+    let (cover, ground) = (tree_cover(subject), subject.terrain.ground());
     let cell = f64::from(subject.terrain.cell_size);
     let spacing = (cover.total() * cell * cell / MAX_TREES).sqrt().max(SPACING);
     let [columns, rows] = [cover.width(), cover.height()].map(|cells| (cells as f64 * cell / spacing).floor() as usize);
@@ -58,7 +58,8 @@ fn scattered(subject: &ExportSubject) -> Vec<ScatteredTree> {
     trees
 }
 
-/// Writes the trees as a table (`csv`) or as glTF with `EXT_mesh_gpu_instancing` (`glb`), in the coordinates of the terrain mesh.
+/// Writes the trees of a terrain without padding as a table (`csv`) or as glTF with `EXT_mesh_gpu_instancing` (`glb`), in the coordinates
+/// of the terrain mesh.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -126,12 +126,17 @@ fn write_values(
         let nodata = nodata.map(|nodata| tile.cells(nodata));
         let nodata = nodata.as_deref().filter(|nodata| tile.suffix.is_empty() || nodata.min_max().1 > 0.0);
         let place = RasterMetadata { cell_size, geo: geo.as_ref(), nodata };
-        return match format {
-            "tif" => write_tiff(path, cells, place),
-            _ => write_asc(path, cells, place, progress),
-        };
+        match format {
+            "tif" => write_tiff(path, cells, place)?,
+            _ => write_asc(path, cells, place, progress)?,
+        }
+        // Only tiles need a sidecar: to be read back as one map without their padding.
+        if tile.suffix.is_empty() {
+            return Ok(());
+        }
     }
     match format {
+        "tif" | "asc" => {}
         "png" | "png16" => write_png16(path, cells, range, progress)?,
         "png8" => write_png8(path, cells, range, progress)?,
         "exr" => write_exr(path, cells, progress)?,

@@ -112,7 +112,13 @@ fn options_override_sidecar_which_overrides_file() {
     let stated = read(asc, &Options::default()).expect("it is good");
     assert_eq!((stated.cell_size, stated.warnings.len()), (90.0, 0));
 
-    fs::write(folder.path().join("png.json"), r#"{"width": 41}"#).expect("writable");
+    fs::write(folder.path().join("png.json"), r#"{"width": 1920, "height": 1080}"#).expect("writable");
+    let foreign = read(png, &Options::default()).expect("it is that of another program");
+    assert!(foreign.warnings.iter().any(|warning| warning.contains("is not a sidecar")), "{:?}", foreign.warnings);
+    fs::write(folder.path().join("png.json"), r#"{"width": 40, "height": 36}"#).expect("writable");
+    let own = read(png, &Options::default()).expect("it fits");
+    assert!(!own.warnings.iter().any(|warning| warning.contains("is not a sidecar")), "{:?}", own.warnings);
+    fs::write(folder.path().join("png.json"), r#"{"width": 41, "min_m": 0}"#).expect("writable");
     let text = message(read(png, &Options::default()));
     assert!(text.contains("40 × 36 cells, but") && text.contains("png.json states width 41;"), "{text}");
 }

@@ -243,7 +243,11 @@ impl BandHeader {
             band_gap: 0,
             description: Description {
                 affine,
-                crs: text("coordinate system string").map(|text| Crs::of_text(text)).or(utm).unwrap_or_default(),
+                crs: text("coordinate system string")
+                    .map(|text| Crs::of_text(text))
+                    .filter(|crs| *crs != Crs::Unknown)
+                    .or(utm)
+                    .unwrap_or_default(),
                 nodata: text("data ignore value").cloned(),
                 ..Description::default()
             },

@@ -96,6 +96,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn codes_of_a_stated_range_are_no_marks_of_missing_cells() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("map.npy");
+        let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 3), }\n";
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend([i32::MIN, 0, i32::MAX].map(i32::to_le_bytes).as_flattened());
+        std::fs::write(&path, bytes).expect("it is writable");
+        let map = read_npy(&path, &ReadConstraints::ranged(1000.0)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(map.nodata.is_none(), "{:?}", map.warnings);
+        let wanted = [0.0, 500.0, 1000.0];
+        assert!(map.cells.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-3), "{:?}", map.cells);
+    }
+
+    #[test]
     fn bands_may_come_first() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("map.npy");

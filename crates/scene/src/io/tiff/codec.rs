@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
+use zune_jpeg::{JpegDecoder, errors::DecodeErrors};
 
 use crate::io::jpeg;
 
@@ -118,20 +119,24 @@ pub(super) fn decode_jpeg(
         (Some(tables), Some(image)) if tables.len() >= 2 => [tables, image].concat(),
         _ => bytes.to_vec(),
     };
-    let space = match samples {
-        1 => ColorSpace::Luma,
-        3 if converts => ColorSpace::RGB,
-        3 => ColorSpace::YCbCr,
-        4 => ColorSpace::CMYK,
-        _ => return Err(io::Error::new(io::ErrorKind::Unsupported, format!("JPEG of {samples} bands is"))),
-    };
     if !jpeg::is_complete(joined.iter().copied()) {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    let options =
-        DecoderOptions::default().jpeg_set_out_colorspace(space).set_max_width(largest[0]).set_max_height(largest[1]);
-    let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(&joined), options);
-    let pixels = decoder.decode().map_err(|error| io::Error::other(format!("{error:?}")))?;
+    let malformed = |error: DecodeErrors| io::Error::other(format!("{error:?}"));
+    let options = DecoderOptions::default().set_max_width(largest[0]).set_max_height(largest[1]);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(&joined), options);
+    decoder.decode_headers().map_err(malformed)?;
+    let space = match (samples, decoder.input_colorspace()) {
+        (1, _) => ColorSpace::Luma,
+        (3, _) if converts => ColorSpace::RGB,
+        // Asked for in the space in which they are stored, samples stay as they are.
+        (3, Some(ColorSpace::YCbCr | ColorSpace::YCCK)) => ColorSpace::YCbCr,
+        (3, _) => ColorSpace::RGB,
+        (4, _) => ColorSpace::CMYK,
+        _ => return Err(io::Error::new(io::ErrorKind::Unsupported, format!("JPEG of {samples} bands is"))),
+    };
+    decoder.set_options(options.jpeg_set_out_colorspace(space));
+    let pixels = decoder.decode().map_err(malformed)?;
     let size = decoder.dimensions().unwrap_or_default();
     Ok((pixels, [size.0, size.1]))
 }
