@@ -159,12 +159,10 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #endif
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
     // A mesh coarser than the cells falls to the ground beyond the cells of a front.
-    var filled = here.b;
-    if !wall && filled < water.film.y {
-        let near = vec2<i32>(round(cell));
-        filled = max(filled, max(texel(near + vec2(-2, 0)).b, texel(near + vec2(2, 0)).b));
-        filled = max(filled, max(texel(near + vec2(0, -2)).b, texel(near + vec2(0, 2)).b));
-    }
+    let near = vec2<i32>(round(cell));
+    let beside = max(texel(near + vec2(-2, 0)).b, texel(near + vec2(2, 0)).b);
+    let across = max(texel(near + vec2(0, -2)).b, texel(near + vec2(0, 2)).b);
+    let filled = select(max(here.b, max(beside, across)), here.b, wall);
     // Shallow water fades out over at least one pixel.
     let thin = min(depth, filled + water.film.x);
     let wet = smoothstep(water.film.x, max(water.film.y, water.film.x + 1.5 * fwidth(thin)), thin);

@@ -179,7 +179,7 @@ const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-disch
 
 #[test]
 fn rivers_in_map_coordinates_name_their_system() {
-    let mut session = river_land();
+    let mut session = river_terrain();
     session.rivers.from_cells = 8.0;
     let export = Export::new("rivers", "geojson").expect("it can be saved");
     let local = "LOCAL_CS[\"mine\",UNIT[\"metre\",1]]".to_owned();
@@ -848,7 +848,7 @@ fn a_mesh_is_divided_into_chunks_with_levels_of_detail() {
 
 #[test]
 fn meshes_and_trees_have_no_padding() {
-    let session = river_land();
+    let session = river_terrain();
     let exports = ["mesh.glb", "trees.glb"].map(|file| Export::parse(file).expect("known"));
     let trees = |dimensions: Dimensions| {
         let mut subject = ExportSubject::new(&session, dimensions, &exports).expect("it is small");
