@@ -21,7 +21,8 @@ pub mod report;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    path::{Path, PathBuf},
+    fs,
+    path::{Component, Path, PathBuf},
     sync::LazyLock,
 };
 
@@ -112,21 +113,40 @@ pub fn text(named: &Path) -> Result<String, Error> {
     }
 }
 
-/// Writes a copy of a lesson.
+/// Writes a copy of a lesson, with its pictures.
 ///
 /// # Errors
 /// There is no such lesson, or the copy cannot be written.
 pub fn copy(named: &Path, to: &Path) -> Result<(), Error> {
     let text = text(named)?;
-    output::replace(to, |file| output::write(file, text))
+    output::replace(to, |file| output::write(file, &text))?;
+    copy_pictures(&path(named), &text, to)
 }
 
-/// Writes a copy of a lesson to a new file. Returns `false` if the file exists.
+/// Writes a copy of a lesson to a new file, with its pictures. Returns `false` if the file exists.
 ///
 /// # Errors
 /// There is no such lesson, or the copy cannot be written.
 pub fn copy_new(named: &Path, to: &Path) -> Result<bool, Error> {
-    output::write_new(to, text(named)?)
+    let text = text(named)?;
+    let is_new = output::write_new(to, &text)?;
+    if is_new {
+        copy_pictures(&path(named), &text, to)?;
+    }
+    Ok(is_new)
+}
+
+/// Copies the pictures that lie in or below the folder of a lesson beside its copy. Existing files stay.
+fn copy_pictures(lesson: &Path, text: &str, to: &Path) -> Result<(), Error> {
+    let is_below = |file: &str| Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    for LessonImageLink { file, .. } in pictures(text).into_iter().filter(|link| is_below(&link.file)) {
+        let (from, to) = (lesson.with_file_name(&file), to.with_file_name(&file));
+        if from.is_file() && !to.exists() {
+            let copy = |file: &Path| fs::copy(&from, file).map(drop).map_err(|error| Error::unwritable(file, &error));
+            output::replace(&to, copy)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the line and the path of each picture of a lesson that cannot be read. Paths are relative to the lesson file.
@@ -628,6 +648,16 @@ mod tests {
         assert_eq!(copy_new(Path::new("the-wadi"), &to), Ok(false));
         assert_eq!(std::fs::read_to_string(&to).expect("it is there"), "mine");
         assert_eq!(copy_new(Path::new("the-wadi"), &folder.path().join("new.md")), Ok(true));
+        // Pictures go with it.
+        let own = folder.path().join("own.md");
+        std::fs::create_dir(folder.path().join("images")).expect("it is writable");
+        std::fs::write(folder.path().join("images/fan.png"), "fan").expect("it is writable");
+        std::fs::write(&own, "![Fan](images/fan.png) ![Far](../far.png)").expect("it is writable");
+        let there = folder.path().join("there");
+        std::fs::create_dir(&there).expect("it is writable");
+        assert_eq!(copy_new(&own, &there.join("own.md")), Ok(true));
+        assert_eq!(std::fs::read_to_string(there.join("images/fan.png")).expect("it was copied"), "fan");
+        assert!(!folder.path().join("far.png").exists());
         let page = teachers_page(&read("talus-and-slumping").unwrap_or_else(|error| panic!("{error}")));
         assert!(page.contains(": About 33°\n") && page.contains(" m\n") && page.contains("misconceptions"), "{page}");
     }
