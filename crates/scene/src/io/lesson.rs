@@ -621,11 +621,11 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a temporary folder");
         let scene = folder.path().join("fair.ron");
-        std::fs::write(&scene, "()").expect("it is writable");
+        fs::write(&scene, "()").expect("it is writable");
         let error = read(&scene).expect_err("it is a scene").to_string();
         assert!(error.contains("fair.ron: not a lesson; lessons are Markdown files"), "{error}");
         let path = folder.path().join("pictures.md");
-        std::fs::write(&path, TEXT.replace("Hello.", "![a](fair.ron) ![b](none.png)")).expect("it is writable");
+        fs::write(&path, TEXT.replace("Hello.", "![a](fair.ron) ![b](none.png)")).expect("it is writable");
         // A file that is not an image cannot be read as a picture either.
         let missing = ["fair.ron", "none.png"].map(|file| (5, file.to_owned()));
         assert_eq!(missing_pictures(&path), Ok(missing.into()));
@@ -640,23 +640,23 @@ mod tests {
         let to = folder.path().join("mine.md");
         for (name, text) in BUILT_IN {
             copy(Path::new(name), &to).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(std::fs::read_to_string(&to).expect("it was written"), text);
+            assert_eq!(fs::read_to_string(&to).expect("it was written"), text);
         }
         assert!(copy(Path::new("no-such"), &to).is_err());
         // A new copy does not replace a file.
-        std::fs::write(&to, "mine").expect("it is writable");
+        fs::write(&to, "mine").expect("it is writable");
         assert_eq!(copy_new(Path::new("the-wadi"), &to), Ok(false));
-        assert_eq!(std::fs::read_to_string(&to).expect("it is there"), "mine");
+        assert_eq!(fs::read_to_string(&to).expect("it is there"), "mine");
         assert_eq!(copy_new(Path::new("the-wadi"), &folder.path().join("new.md")), Ok(true));
         // Pictures go with it.
         let own = folder.path().join("own.md");
-        std::fs::create_dir(folder.path().join("images")).expect("it is writable");
-        std::fs::write(folder.path().join("images/fan.png"), "fan").expect("it is writable");
-        std::fs::write(&own, "![Fan](images/fan.png) ![Far](../far.png)").expect("it is writable");
+        fs::create_dir(folder.path().join("images")).expect("it is writable");
+        fs::write(folder.path().join("images/fan.png"), "fan").expect("it is writable");
+        fs::write(&own, "![Fan](images/fan.png) ![Far](../far.png)").expect("it is writable");
         let there = folder.path().join("there");
-        std::fs::create_dir(&there).expect("it is writable");
+        fs::create_dir(&there).expect("it is writable");
         assert_eq!(copy_new(&own, &there.join("own.md")), Ok(true));
-        assert_eq!(std::fs::read_to_string(there.join("images/fan.png")).expect("it was copied"), "fan");
+        assert_eq!(fs::read_to_string(there.join("images/fan.png")).expect("it was copied"), "fan");
         assert!(!folder.path().join("far.png").exists());
         let page = teachers_page(&read("talus-and-slumping").unwrap_or_else(|error| panic!("{error}")));
         assert!(page.contains(": About 33°\n") && page.contains(" m\n") && page.contains("misconceptions"), "{page}");
@@ -666,9 +666,9 @@ mod tests {
     fn lesson_copy_opens_own_scene_and_keeps_valid_answers() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let scene = crate::io::scene::BUILT_IN.iter().find(|(name, _)| *name == "round-hill").expect("built in").1;
-        std::fs::write(folder.path().join("own.ron"), scene).expect("it is writable");
+        fs::write(folder.path().join("own.ron"), scene).expect("it is writable");
         let path = folder.path().join("heaps.md");
-        std::fs::write(&path, TEXT.replace("\"round-hill\"", "\"own.ron\"")).expect("it is writable");
+        fs::write(&path, TEXT.replace("\"round-hill\"", "\"own.ron\"")).expect("it is writable");
         let (lesson, session) = open(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((session.simulation.terrain.width(), &*session.title), (64, "Heaps"));
         let mut attempt = Attempt::new(lesson.clone(), BTreeMap::new());
@@ -749,7 +749,7 @@ mod tests {
         // Without changes, the file stays; a missing one is written again.
         first.save_changes(&first, &file).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(LessonProgress::load(&file), Ok(both));
-        std::fs::remove_file(&file).expect("it is there");
+        fs::remove_file(&file).expect("it is there");
         first.save_changes(&first, &file).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(LessonProgress::load(&file), Ok(first));
     }

@@ -69,7 +69,7 @@ impl Simulation {
     }
 
     /// Returns the map of a quantity from the first enabled process that has it.
-    fn enabled_map(&self, quantity: Quantity) -> Option<Cow<'_, Grid>> {
+    pub(super) fn enabled_map(&self, quantity: Quantity) -> Option<Cow<'_, Grid>> {
         self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(quantity, &self.terrain))
     }
 
@@ -77,6 +77,12 @@ impl Simulation {
     pub fn velocity(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
         on.find_map(|slot| slot.process.vector_map(VectorMap::Velocity, &self.terrain))
+    }
+
+    /// Returns the speed of the water, in metres per second, if an enabled process moves water.
+    pub(super) fn speed(&self) -> Option<Grid> {
+        let [u, v] = self.velocity()?;
+        Some(Grid::from_values(u.width(), u.height(), u.iter().zip(v.iter()).map(|(u, v)| libm::hypotf(*u, *v))))
     }
 
     /// Returns the discharge of the droplets times its direction along columns and rows, in square metres, if an enabled process
@@ -95,11 +101,8 @@ impl Simulation {
     pub fn quantity(&self, quantity: Quantity) -> Grid {
         let terrain = &self.terrain;
         let (width, height) = (terrain.width(), terrain.height());
-        let speed = || {
-            let Some([u, v]) = self.velocity() else { return vec![0.0; width * height] };
-            u.iter().zip(v.iter()).map(|(u, v)| libm::hypotf(*u, *v)).collect::<Vec<f32>>()
-        };
-        let cells = match quantity {
+        let speed = || self.speed().unwrap_or_else(|| Grid::filled(width, height, 0.0));
+        let cells: Vec<f32> = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
             Quantity::DrainageArea => {
                 let stored = self.enabled_map(quantity).map(Cow::into_owned);
@@ -122,7 +125,7 @@ impl Simulation {
                 let stored = self.slots.iter().find_map(|slot| slot.process.map(quantity, terrain));
                 return stored.map_or_else(|| Grid::filled(width, height, 0.0), Cow::into_owned);
             }
-            Quantity::Speed => speed(),
+            Quantity::Speed => return speed(),
             Quantity::Discharge => {
                 speed().iter().zip(terrain.water.iter()).map(|(speed, depth)| speed * depth).collect()
             }

@@ -1,5 +1,7 @@
 //! Changes made by a single stage of a tick, for stepping through a tick stage by stage.
 
+use std::borrow::Cow;
+
 use super::Simulation;
 use crate::core::{
     grid::Grid,
@@ -21,23 +23,29 @@ const COLUMNS: [(&str, LedgerVolume); 7] = [
     ("in transit", |row| row.carried),
 ];
 
-/// A layer or quantity shown to the user: key, unit and values.
-type ShownLayer = (&'static str, &'static str, fn(&Simulation) -> Grid);
+/// A layer or quantity shown to the user: key, unit and values, or `None` if no enabled process has the quantity.
+type ShownLayer = (&'static str, &'static str, fn(&Simulation) -> Option<Grid>);
 
 /// Key of the flow speed.
 const FLOW_SPEED: &str = "flow_speed";
 
-/// The flow speed is the last, as only the layers in metres can be shown as a change.
-const SHOWN: [ShownLayer; 4] = [
-    ("ground", "m", |simulation| simulation.terrain.ground()),
-    ("water_depth", "m", |simulation| simulation.terrain.water.clone()),
-    ("suspended_sediment", "m", |simulation| simulation.terrain.suspended.clone()),
-    (FLOW_SPEED, "m/s", |simulation| simulation.quantity(Quantity::Speed)),
+/// Layers and the maps that processes hand from stage to stage. The first changed one in metres is shown as an overlay.
+const SHOWN: [ShownLayer; 10] = [
+    ("ground", "m", |simulation| Some(simulation.terrain.ground())),
+    ("water_depth", "m", |simulation| Some(simulation.terrain.water.clone())),
+    ("suspended_sediment", "m", |simulation| Some(simulation.terrain.suspended.clone())),
+    ("pending_change", "m", |simulation| simulation.enabled_map(Quantity::StageChange).map(Cow::into_owned)),
+    (FLOW_SPEED, "m/s", |simulation| simulation.speed()),
+    ("drainage_area", "m²", |simulation| simulation.enabled_map(Quantity::DrainageArea).map(Cow::into_owned)),
+    ("droplet_discharge", "m²", |simulation| simulation.enabled_map(Quantity::StreamDischarge).map(Cow::into_owned)),
+    ("sand_flux", "m/tick", |simulation| simulation.enabled_map(Quantity::WindFlux).map(Cow::into_owned)),
+    ("abrasion", "m", |simulation| simulation.enabled_map(Quantity::Abrasion).map(Cow::into_owned)),
+    ("sand_moisture", "", |simulation| simulation.enabled_map(Quantity::Wetness).map(Cow::into_owned)),
 ];
 
 /// State before a stage.
 pub(crate) struct StageSnapshot {
-    layers: [Grid; SHOWN.len()],
+    layers: [Option<Grid>; SHOWN.len()],
     ledger: Ledger,
 }
 
@@ -81,10 +89,12 @@ impl StageSnapshot {
 
     /// Returns the changes since.
     pub(crate) fn since(self, simulation: &Simulation, stage: (&'static str, &'static str)) -> StageChanges {
-        let (width, height) = (self.layers[0].width(), self.layers[0].height());
+        let (width, height) = (simulation.terrain.width(), simulation.terrain.height());
+        let none = Grid::filled(width, height, 0.0);
         let (mut layers, mut shown) = (Vec::new(), None);
         for ((layer, unit, values), before) in SHOWN.iter().zip(&self.layers) {
-            let now = values(simulation);
+            let Some(now) = values(simulation) else { continue };
+            let before = before.as_ref().unwrap_or(&none);
             let change =
                 Grid::from_values(width, height, now.iter().zip(before.iter()).map(|(now, before)| now - before));
             let cells = change.iter().filter(|change| **change != 0.0).count();
@@ -103,7 +113,7 @@ impl StageSnapshot {
         };
         let (now, before) = (&simulation.ledger, &self.ledger);
         let booked = [booked(&now.solid, &before.solid), booked(&now.water, &before.water)];
-        let change = shown.unwrap_or_else(|| Grid::filled(width, height, 0.0));
+        let change = shown.unwrap_or(none);
         StageChanges { stage, layers, change, booked }
     }
 }
@@ -156,5 +166,29 @@ mod tests {
         assert!(run.stage_changes().is_some());
         run.tick();
         assert!(run.stage_changes().is_none(), "the rest of a tick, and a whole one, have no stage to show");
+    }
+
+    #[test]
+    fn stages_show_maps_that_they_hand_on() {
+        let ground = Grid::from_fn(32, 32, |x, y| 10.0 * x as f32 + ((x * 7 + y * 5) % 4) as f32);
+        let mut terrain = Terrain::bare(ground, 100.0, Edge::Open);
+        terrain.sand = Grid::filled(32, 32, 2.0);
+        for (key, expected) in [
+            ("fluvial", [("erosion", "drainage_area"), ("erosion", "pending_change"), ("apply", "ground")].as_slice()),
+            ("wind", &[("transport", "sand_flux"), ("transport", "ground")]),
+        ] {
+            let mut run = Simulation::new(terrain.clone(), 1);
+            run.slot_mut(key).expect("it is in the catalogue").enabled = true;
+            run.tick();
+            let mut seen = Vec::new();
+            while let Some((_, stage)) = run.stage() {
+                let staged = run.stage_changes().expect("a stage has just run");
+                seen.extend(staged.layers.iter().map(|change| (stage, change.layer)));
+                if run.between_ticks() {
+                    break;
+                }
+            }
+            assert!(expected.iter().all(|change| seen.contains(change)), "{key}: {seen:?}");
+        }
     }
 }

@@ -401,8 +401,16 @@ impl Process for Fluvial {
         explain::explain(self, terrain, place)
     }
 
-    fn map(&self, quantity: Quantity, _: &Terrain) -> Option<Cow<'_, Grid>> {
-        self.areas.as_ref().filter(|_| quantity == Quantity::DrainageArea).map(Cow::Borrowed)
+    fn map(&self, quantity: Quantity, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
+        match quantity {
+            Quantity::DrainageArea => self.areas.as_ref().map(Cow::Borrowed),
+            // Not applied before the last stage.
+            Quantity::StageChange => {
+                let work = self.work.as_ref().filter(|work| work.fits(terrain))?;
+                Some(Cow::Owned(Grid::from_values(terrain.width(), terrain.height(), work.change.iter().copied())))
+            }
+            _ => None,
+        }
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
