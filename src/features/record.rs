@@ -3,7 +3,7 @@
 use egui_phosphor::regular as icon;
 
 use crate::shell::commands::{AddCommands, CTRL, MenuSection, NONE, SHIFT};
-use crate::world::{ScreenshotCommand, ToggleRecording};
+use crate::world::{RecordTurntable, ScreenshotCommand, ToggleRecording};
 use bevy::prelude::App;
 use bevy_egui::egui::Key;
 
@@ -23,4 +23,9 @@ fn commands(table: &mut MenuSection) {
         .set_aliases("picture with panels interface");
     let film = "Start or stop recording a video of the window, with its panels. It is saved to the Pictures folder.";
     table.add(icon::RECORD, "Record video of the window", film, &[(CTRL, Key::F12)], ToggleRecording);
+    let turn = "Record one turn around the terrain as a video that loops, without panels. Click the view to stop. It is saved to the \
+        Pictures folder.";
+    table
+        .add(icon::ARROWS_CLOCKWISE, "Record turntable video", turn, &[], RecordTurntable)
+        .set_aliases("loop orbit rotate film gif");
 }

@@ -25,12 +25,14 @@ use super::{
 };
 use crate::world::{
     Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, KeyframeCommand, KeyframeFollowing, NoticeLevel,
-    Notices, OtherWindows, PointerOverView, Preferences, Presentation, Simulations, ViewportArea,
+    Notices, OtherWindows, PointerOverView, Preferences, Presentation, Recording, Simulations, ViewportArea,
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
 /// Rotation speed of the turntable, in radians per second.
 const TURN: f32 = 0.06;
+/// Rotation speed of a turntable video, in radians per second: a turn in 12 seconds.
+const TURN_IN_VIDEO: f32 = TAU / 12.0;
 
 /// Initial pose and state of the camera.
 #[derive(Resource, Clone, Copy, Debug)]
@@ -257,15 +259,24 @@ pub(super) fn take_settings(
 pub(super) fn advance_turntable(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
-    buttons: Res<ButtonInput<MouseButton>>,
-    mut wheel: MessageReader<MouseWheel>,
+    (buttons, mut wheel): (Res<ButtonInput<MouseButton>>, MessageReader<MouseWheel>),
     mut keys: MessageReader<KeyboardInput>,
     others: OtherWindows,
+    mut recording: ResMut<Recording>,
     (time, view): (Res<Time>, Res<ViewportArea>),
 ) {
     let pressed = buttons.get_just_pressed().next().is_some() && !others.have_pointer();
     let pointed = wheel.read().filter(|wheel| !others.has(wheel.window)).count() > 0 || pressed;
     let typed = keys.read().filter(|key| !others.has(key.window)).count() > 0;
+    if recording.is_turntable() {
+        if pointed {
+            recording.end();
+        } else {
+            camera.target_yaw -= recording.turn_by(TURN_IN_VIDEO * time.delta_secs());
+            camera.force_update = true;
+        }
+        return;
+    }
     let touched = match viewpoint.turn {
         Turntable::Off => return,
         Turntable::Welcome => pointed || typed,

@@ -403,15 +403,18 @@ pub(super) fn film_window(
     windows: Query<(), With<PrimaryWindow>>,
     under_way: Query<(), With<Screenshot>>,
     mut again: MessageWriter<RequestRedraw>,
-    mut since: Local<f32>,
+    (mut since, mut before): (Local<f32>, Local<bool>),
     mut commands: Commands,
 ) {
     *since += time.delta_secs();
+    // From the second frame on, so that the panels of a turntable video are hidden.
+    let is_first = !std::mem::replace(&mut *before, recording.is_at_work());
     if !recording.is_at_work() {
         return;
     }
     again.write(RequestRedraw);
-    if recording.seconds().is_none()
+    if is_first
+        || recording.seconds().is_none()
         || windows.is_empty()
         || under_way.iter().count() >= ON_THEIR_WAY
         || *since < FILMED

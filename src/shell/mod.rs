@@ -42,7 +42,7 @@ use bevy_egui::{
 use crate::world::{
     AppCommand, BrushCommand, Brushes, CameraCommand, CameraMode, Document, FileCommand, FrameSystems, History,
     KeyPointer, LessonState, NoticeLevel, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences,
-    PresentCommand, Presentation, Simulations, ViewportArea, WindowCommand, Workspace,
+    PresentCommand, Presentation, Recording, Simulations, ViewportArea, WindowCommand, Workspace,
 };
 use file_request::SystemFileDialog;
 use files::ImportExportDialogs;
@@ -151,7 +151,7 @@ fn draw(
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
-    let visible = world.resource::<UiVisible>().0;
+    let visible = world.resource::<UiVisible>().0 && !world.resource::<Recording>().is_turntable();
     let panels = visible && *world.resource::<State<Workspace>>() != Workspace::Present;
     let (mut asked, view) = if panels {
         window_layout::window_ui(&mut root, world)

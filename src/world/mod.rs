@@ -67,7 +67,7 @@ pub use self::{
     project::ProjectParams,
     quiz::{Quiz, QuizCommand, QuizQuestion},
     record::{DuneSample, LedgerSample, TimeSeries},
-    recording::{Recording, ToggleRecording},
+    recording::{RecordTurntable, Recording, ToggleRecording},
     restart::Restarts,
     run::SimulationCommand,
     simulations::{AutosaveSystems, FrameSystems, Simulations},

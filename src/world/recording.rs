@@ -1,5 +1,7 @@
 //! Video recording of the window.
 
+use std::f32::consts::TAU;
+
 use bevy::prelude::*;
 
 use super::{
@@ -14,6 +16,8 @@ use thalweg_scene::io::{
 #[derive(Resource, Default)]
 pub struct Recording {
     state: RecordingState,
+    /// Angle that a turntable has yet to turn, in radians; `None` for other videos.
+    turn: Option<f32>,
 }
 
 #[derive(Default)]
@@ -35,6 +39,22 @@ impl Recording {
             RecordingState::Asked => Some(0),
             RecordingState::On(recorder) => Some(recorder.seconds() as u64),
         }
+    }
+
+    /// Returns `true` while one turn of the turntable is recorded, which hides the panels.
+    pub fn is_turntable(&self) -> bool {
+        self.turn.is_some() && self.seconds().is_some()
+    }
+
+    /// Turns the turntable by up to this angle, in radians, once recording has begun, and stops after a full turn. Returns the angle.
+    pub fn turn_by(&mut self, most: f32) -> f32 {
+        let Some(left) = self.turn.filter(|_| matches!(self.state, RecordingState::On(_))) else { return 0.0 };
+        let angle = most.min(left);
+        self.turn = Some(left - angle);
+        if angle == left {
+            self.end();
+        }
+        angle
     }
 
     /// Returns `true` if the recording needs attention in the next frame.
@@ -71,7 +91,8 @@ impl Recording {
     }
 
     /// Lets the encoder finish the video.
-    pub(super) fn end(&mut self) {
+    pub fn end(&mut self) {
+        self.turn = None;
         self.state = match std::mem::take(&mut self.state) {
             RecordingState::On(recorder) => RecordingState::Ending(BackgroundTask::start((), || recorder.end())),
             RecordingState::Off | RecordingState::Asked => RecordingState::Off,
@@ -124,9 +145,16 @@ pub struct ToggleRecording;
 
 impl AppCommandEvent for ToggleRecording {}
 
+/// Records one turn of the turntable, without panels.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordTurntable;
+
+impl AppCommandEvent for RecordTurntable {}
+
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Recording>()
         .add_observer(toggle)
+        .add_observer(record_turntable)
         .add_systems(Last, follow.before(super::document::offer).in_set(AutosaveSystems));
 }
 
@@ -137,6 +165,18 @@ fn toggle(_: On<ToggleRecording>, mut recording: ResMut<Recording>, mut notices:
             notices.notify(NoticeLevel::Info, "The previous video is still being written. Try again in a moment.");
         }
         RecordingState::Asked | RecordingState::On(_) => recording.end(),
+    }
+}
+
+fn record_turntable(_: On<RecordTurntable>, mut recording: ResMut<Recording>, mut notices: ResMut<Notices>) {
+    match recording.state {
+        RecordingState::Off => {
+            recording.state = RecordingState::Asked;
+            recording.turn = Some(TAU);
+        }
+        _ => {
+            notices.notify(NoticeLevel::Info, "Another video is being recorded. Try again when it is finished.");
+        }
     }
 }
 
@@ -153,4 +193,23 @@ pub(super) fn follow(
         quiet.end();
     }
     quiet.notify(leaves, &mut notices, document.bypass_change_detection());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turntable_video_ends_after_one_turn() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut recording = Recording { state: RecordingState::Asked, turn: Some(TAU) };
+        // It does not turn before the first frame.
+        assert!(recording.is_turntable() && recording.turn_by(1.0) == 0.0);
+        let recorder = VideoRecorder::begin(&folder.path().join("turn.mp4"), (16, 16));
+        recording.state = RecordingState::On(recorder.unwrap_or_else(|error| panic!("{error}")));
+        assert_eq!(recording.turn_by(4.0), 4.0);
+        assert!(recording.is_turntable());
+        assert_eq!(recording.turn_by(4.0), TAU - 4.0);
+        assert!(!recording.is_turntable() && matches!(recording.state, RecordingState::Ending(_)));
+    }
 }

@@ -200,6 +200,7 @@ fn kiosk_loops_restarts_when_idle_and_denies_file_access() {
         OpenWorkspace(Workspace::Sculpt).into(),
         ScreenshotCommand::Take.into(),
         ToggleRecording.into(),
+        RecordTurntable.into(),
         PresentCommand::Begin(list()).into(),
     ] {
         assert!(!allows(refused));
