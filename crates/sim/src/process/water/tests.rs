@@ -78,6 +78,20 @@ fn water_volume_is_conserved_and_nonnegative() {
     }
 }
 
+#[test]
+fn published_water_oscillates_beyond_its_stability_limit_unless_it_takes_substeps() {
+    let deepest = |substeps: bool| {
+        let terrain = filled(32, 32, |_, _| 0.0, |x, _| if x < 16.0 { 10.0 } else { 3.0 });
+        let params = Params { mode: Mode::Published, dt: 0.05, substeps, ..calm() };
+        let simulation = run(terrain, params, 160);
+        let (least, most) = simulation.terrain.water.min_max();
+        assert!(least >= 0.0 && simulation.water_residual().abs() < 0.1);
+        most
+    };
+    let (stable, unstable) = (deepest(true), deepest(false));
+    assert!(stable < 10.0 && unstable > 15.0 && unstable.is_finite(), "{stable} m, {unstable} m");
+}
+
 /// Returns the period of a standing wave in a closed channel, relative to theory, from the times at which its left end crosses the mean
 /// level.
 fn seiche(mode: Mode) -> f64 {
