@@ -232,7 +232,7 @@ fn invalid_maps_are_rejected_in_one_sentence() {
     refuses(&["build", &put("empty.r32", b"")], &["empty.r32"]);
     let nans: Vec<u8> = (0..64 * 64).flat_map(|_| f32::NAN.to_le_bytes()).collect();
     refuses(&["build", &put("nan.r32", &nans)], &["nan.r32"]);
-    put("wrong.json", br#"{"width": 10, "height": 10}"#);
+    put("wrong.json", br#"{"width": 10, "height": 10, "min_m": 0}"#);
     refuses(&["build", &put("wrong.png", &picture)], &["wrong"]);
     let header = "ncols 40\nnrows 40\nxllcorner 0\nyllcorner 0\ncellsize 30\nNODATA_value -9999\n";
     let nothing = format!("{header}{}", "-9999 ".repeat(1600));

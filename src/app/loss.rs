@@ -65,10 +65,13 @@ pub(super) fn enable_restart(app: &mut App, is_recovered: bool, notices: &mut No
     }
 }
 
-/// Exists once the graphics card has run out of memory. Validation errors then follow, wherever the texture or buffer that was not
-/// created is used.
+/// Time at which the graphics card ran out of memory. Validation errors follow, wherever the texture or buffer that was not created is
+/// used.
 #[derive(Resource)]
-struct RanOutOfMemory;
+struct OutOfMemoryTime(Instant);
+
+/// Time during which validation errors are attributed to it.
+const CONSEQUENCES: Duration = Duration::from_secs(10);
 
 fn handle_error(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPolicy {
     let text = match error.ty {
@@ -76,18 +79,26 @@ fn handle_error(error: &RenderError, main: &mut World, _: &mut World) -> RenderE
             main.write_message(AppExit::error());
             return RenderErrorPolicy::StopRendering;
         }
-        ErrorType::Validation if main.contains_resource::<RanOutOfMemory>() => return RenderErrorPolicy::Ignore,
+        ErrorType::Validation
+            if main.get_resource::<OutOfMemoryTime>().is_some_and(|time| time.0.elapsed() < CONSEQUENCES) =>
+        {
+            return RenderErrorPolicy::Ignore;
+        }
         ErrorType::OutOfMemory => {
-            main.insert_resource(RanOutOfMemory);
+            main.insert_resource(OutOfMemoryTime(Instant::now()));
+            let overlay =
+                main.get_resource::<Overlay>().is_some_and(|overlay| overlay.arrows || overlay.shown.is_some());
+            let compares = main.get_resource::<State<Comparison>>().is_some_and(|mode| *mode != Comparison::Off);
             // Their textures are released, also in a kiosk.
             main.trigger(OverlayCommand::Show(None));
             if main.get_resource::<Overlay>().is_some_and(|overlay| overlay.arrows) {
                 main.trigger(OverlayCommand::ToggleArrows);
             }
             main.trigger(CompareCommand::Show(Comparison::Off));
-            "The graphics card is out of memory, so the overlay and the comparison were hidden. Close other programs, hide the \
-             rivers, or use a smaller terrain."
-                .to_owned()
+            let hidden = if overlay || compares { ", so the overlay and the comparison were hidden" } else { "" };
+            format!(
+                "The graphics card is out of memory{hidden}. Close other programs, hide the rivers, or use a smaller terrain."
+            )
         }
         fault => {
             format!("The graphics driver reported an error ({fault:?}). Save your project and restart Thalweg.")

@@ -45,6 +45,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Ov
     let mut commands = Vec::new();
     let title = |quantity: Option<Quantity>| quantity.map_or("None", Quantity::title);
     let list = egui::ComboBox::from_id_salt("overlay")
+        .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
         .width(style::WIDE_CHOICE_WIDTH)
         .selected_text(title(overlay.shown))
         .show_ui(ui, |ui| {

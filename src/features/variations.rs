@@ -189,6 +189,7 @@ fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a
     ui.horizontal(|ui| {
         let label = ui.label(["Parameter", "Second parameter (optional)"][number]);
         egui::ComboBox::from_id_salt(("vary", number))
+            .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
             .width(1.4 * style::WIDE_CHOICE_WIDTH)
             .selected_text(chosen.map_or("none".to_owned(), name))
             .show_ui(ui, |ui| {

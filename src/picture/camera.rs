@@ -272,7 +272,9 @@ pub(super) fn advance_turntable(
         if pointed {
             recording.end();
         } else {
+            // Without easing, so that the last frame precedes the first.
             camera.target_yaw -= recording.turn_by(TURN_IN_VIDEO * time.delta_secs());
+            camera.yaw = Some(camera.target_yaw);
             camera.force_update = true;
         }
         return;
@@ -311,6 +313,7 @@ pub(super) struct KeyframeFollower {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keyframes(
     (presentation, simulations, follows): (Option<Res<Presentation>>, Res<Simulations>, Res<KeyframeFollowing>),
+    recording: Res<Recording>,
     (whole, mode, over_view): (Option<Res<SceneFrame>>, Res<State<CameraMode>>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
@@ -352,7 +355,7 @@ pub(super) fn follow_keyframes(
             commands.trigger(KeyframeCommand::StopFollowing);
         }
     }
-    if follower.taken {
+    if follower.taken || recording.is_turntable() {
         return;
     }
     let to = io::project::Camera { yaw: to.yaw + follower.turns, ..to };

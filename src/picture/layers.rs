@@ -93,7 +93,7 @@ impl<'a> TerrainLayers<'a> {
         self.layers[0].width()
     }
 
-    /// Returns the parts changed since `LayerVersions`, or `None` if they are too large or the textures differ in kind.
+    /// Returns the parts changed since these versions, or `None` if they are too large or the textures differ in kind.
     pub(super) fn changed_parts(
         &self,
         (layers, others, (risen, suspended_fraction)): LayerVersions,

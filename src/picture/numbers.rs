@@ -129,8 +129,8 @@ fn haze(look: &Look) -> f32 {
 }
 
 impl SceneUniforms {
-    /// `level` is the height in metres that maps to 0, `highest` the highest ground so far, `base` the common height of their bases in world
-    /// units.
+    /// `level` is the height in metres that maps to 0, `highest` the highest ground so far, `base` the height of the base of all blocks in
+    /// world units.
     pub(super) fn new(
         terrain: &Terrain,
         look: &Look,

@@ -14,7 +14,7 @@ const NOTHING: f32 = -1e30;
 /// Clamp of sunlight values, far into full light and full shadow. Values beyond look the same and need no update.
 pub(super) const MAX_SUNLIGHT: f32 = 8.0;
 
-/// Computes the sunlight of all cells of a map as half floats and passes it to `tell` row by row. Returns the rims.
+/// Computes the sunlight of all cells of a map as half floats and passes it to `emit` row by row. Returns the rims.
 pub(super) fn sweep_sunlight(
     top: &[f32],
     (width, height): (usize, usize),
@@ -60,7 +60,7 @@ struct Rays {
 }
 
 impl Rays {
-    /// Sweeps the rays over the lines and passes the sunlight of each to `tell`. Returns the rims: first and last line, first and
+    /// Sweeps the rays over the lines and passes the sunlight of each to `emit`. Returns the rims: first and last line, first and
     /// last cell of every line.
     fn sweep(
         self,

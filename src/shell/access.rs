@@ -182,7 +182,8 @@ pub(crate) fn list_search(ui: &mut egui::Ui, options: usize) -> ListSearch {
     let field = egui::TextEdit::singleline(&mut typed).hint_text("Search").desired_width(f32::INFINITY);
     let field = ui.add(field);
     name(&field, "Search");
-    if opens(ui, 0) || opens(ui, 1) {
+    let is_entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+    if opens(ui, 0) || opens(ui, 1) || is_entered {
         // Instead of the selected option.
         ui.data_mut(|data| data.remove::<(u64, egui::LayerId)>(list_id()));
         field.request_focus();

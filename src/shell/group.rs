@@ -198,6 +198,7 @@ pub(crate) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) ->
         }
         Value::Choice(name) => {
             egui::ComboBox::from_id_salt(&parameter.path)
+                .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
                 .width(style::CHOICE_WIDTH)
                 .selected_text(choice_title(name))
                 .show_ui(ui, |ui| {

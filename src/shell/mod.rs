@@ -151,7 +151,8 @@ fn draw(
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
-    let visible = world.resource::<UiVisible>().0 && !world.resource::<Recording>().is_turntable();
+    let is_turntable = world.resource::<Recording>().is_turntable();
+    let visible = world.resource::<UiVisible>().0 && !is_turntable;
     let panels = visible && *world.resource::<State<Workspace>>() != Workspace::Present;
     let (mut asked, view) = if panels {
         window_layout::window_ui(&mut root, world)
@@ -187,14 +188,18 @@ fn draw(
     if answers || world.resource::<FloatingWindows>().has_kind(FloatingWindowKind::Modal) {
         style::backdrop_ui(&context);
     }
-    asked.extend(floating::floating_windows_ui(&context, world));
+    if !is_turntable {
+        asked.extend(floating::floating_windows_ui(&context, world));
+    }
     let mut context_of_dialogs = context.clone();
     asked.extend(draw_part(world, leave::leave_ui, &mut context_of_dialogs));
     asked.extend(draw_part(world, files::files_ui, &mut context_of_dialogs));
     asked.extend(draw_part(world, file_request::hint_ui, &mut context_of_dialogs));
     asked.extend(number::take_messages(&context));
     let mut over = root.new_child(egui::UiBuilder::new().max_rect(view).id_salt("messages"));
-    asked.extend(draw_part(world, toasts::layer_ui, &mut over));
+    if !is_turntable {
+        asked.extend(draw_part(world, toasts::layer_ui, &mut over));
+    }
     access::end(&context, &mut before);
     asked.extend(access::take_queued_commands(&context));
     world.write_message_batch(asked);

@@ -107,7 +107,7 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Re
             .max_size(root.available_width() * 0.4)
             .resizable(true)
             .show_inside(root, |ui| {
-                access::begin_region(ui, "Lesson");
+                access::begin_region(ui, "Left column");
                 asked.extend(column_ui(ui, world, left, &place));
             });
     }
@@ -121,8 +121,10 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Re
             access::begin_region(ui, "Sidebar");
             asked.extend(column_ui(ui, world, right, &place));
         });
-    if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {
-        access::name(&edge, "Sidebar width");
+    for (panel, name) in [("parameters", "Sidebar width"), ("left-column", "Left column width")] {
+        if let Some(edge) = root.ctx().read_response(egui::Id::new(panel).with("__resize")) {
+            access::name(&edge, name);
+        }
     }
     (asked, root.available_rect_before_wrap())
 }

@@ -10,6 +10,7 @@ use bevy::prelude::*;
 
 use super::{
     FileCommand, History, Job, JobKind, Jobs, NoticeLevel, Notices, Preferences, ProjectParams, Recording, Simulations,
+    ViewportArea,
 };
 use thalweg_scene::{
     io::{
@@ -162,6 +163,13 @@ impl Document {
         matches!(self.exit, PendingExit::Files { .. })
     }
 
+    /// Returns `true` if the project has unsaved changes that were made since the exit was requested.
+    pub(super) fn has_changed_since_exit(&self, history: &History) -> bool {
+        let changes =
+            |exit: &PendingExit| matches!(exit, PendingExit::Files { changes, .. } if *changes != history.changes());
+        changes(&self.exit) && self.unsaved(history)
+    }
+
     /// Cancels a requested exit.
     pub(super) fn cancel_exit(&mut self, notices: &mut Notices) {
         if let PendingExit::Files { notice: Some(notice), .. } = std::mem::take(&mut self.exit) {
@@ -241,14 +249,16 @@ pub(super) fn exit_when_written(
     history: Res<History>,
     jobs: Res<Jobs>,
     mut recording: ResMut<Recording>,
+    view: Option<Res<ViewportArea>>,
     mut notices: ResMut<Notices>,
     mut leave: MessageWriter<AppExit>,
 ) {
     let document = document.bypass_change_detection();
-    let PendingExit::Files { changes, notice } = &mut document.exit else { return };
+    let PendingExit::Files { notice, .. } = &mut document.exit else { return };
     let recording = recording.bypass_change_detection();
     recording.end();
-    if jobs.count() > 0 || recording.is_at_work() {
+    let is_taking_screenshot = view.is_some_and(|view| view.is_taking_screenshot);
+    if jobs.count() > 0 || recording.is_at_work() || is_taking_screenshot {
         notice.get_or_insert_with(|| {
             let quit = Some(("Quit anyway", FileCommand::QuitUnsaved.into()));
             let text = "Finishing files… Thalweg closes when they are written.";
@@ -258,7 +268,7 @@ pub(super) fn exit_when_written(
         });
         return;
     }
-    document.asks_to_save = *changes != history.changes();
+    document.asks_to_save = document.has_changed_since_exit(&history);
     document.cancel_exit(&mut notices);
     if !document.asks_to_save {
         leave.write(AppExit::Success);

@@ -1,6 +1,9 @@
 //! Commands for files, notifications and quitting.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError, mpsc},
+};
 
 use bevy::prelude::*;
 
@@ -59,9 +62,9 @@ pub enum FileCommand {
     Dismiss(u64),
     /// Deletes an autosave left by a crash.
     DiscardAutosave(PathBuf),
-    /// Exits the program once all files are written, after asking about unsaved changes.
+    /// Exits the program once all files are written, after asking about unsaved changes; if it is already waiting for files, cancels exports.
     Quit,
-    /// Exits the program without saving the project; if it is already waiting for files, without these.
+    /// Exits the program without saving the project; if it is already waiting for files, cancels exports.
     QuitUnsaved,
     /// Exits the program once the project is saved.
     QuitWhenSaved,
@@ -172,12 +175,20 @@ fn handle_command(
             work.jobs.cancel_changes();
             work.notices.notify(NoticeLevel::Info, "Job cancelled. Choose Quit again to close Thalweg.");
         }
-        FileCommand::Quit if document.unsaved(&work.history) || work.restarts.is_active() => {
-            document.asks_to_save = true;
-        }
-        FileCommand::QuitUnsaved if document.exits_when_written() => {
+        // Asked for once more, such as in a presentation, which does not show that files are being written.
+        FileCommand::Quit | FileCommand::QuitUnsaved
+            if document.exits_when_written() && !document.has_changed_since_exit(&work.history) =>
+        {
             work.jobs.cancel_exports();
             leave.write(AppExit::Success);
+        }
+        FileCommand::QuitUnsaved if document.exits_when_written() => {
+            document.cancel_exit(&mut work.notices);
+            document.asks_to_save = true;
+        }
+        FileCommand::Quit if document.unsaved(&work.history) || work.restarts.is_active() => {
+            document.cancel_exit(&mut work.notices);
+            document.asks_to_save = true;
         }
         FileCommand::Quit | FileCommand::QuitUnsaved => {
             work.jobs.cancel_changes();
@@ -193,12 +204,25 @@ fn handle_command(
 
 fn save_map(work: &mut ProjectParams, map: &'static str, path: &Path) {
     let mut session = work.simulations.selected().clone();
-    work.jobs.save(&mut work.notices, path, move |path, progress| {
+    let (warnings, shown) = mpsc::channel();
+    let save = move |path: &Path, progress: &JobProgress| {
         document::finish_tick(&mut session, path)?;
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
         let subject = ExportSubject::new(&session, Dimensions::default(), &exports)?;
+        subject.warnings(&exports).into_iter().for_each(|warning| {
+            // Nobody listens after the project was replaced.
+            let _ = warnings.send(warning);
+        });
         Export::save(map, &subject, path, progress)
+    };
+    let shown = Mutex::new(shown);
+    work.jobs.save_then(&mut work.notices, path, save, move |world| {
+        let shown = shown.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut notices = world.resource_mut::<Notices>();
+        for warning in shown {
+            notices.notify(NoticeLevel::Warning, format!("{warning}."));
+        }
     });
 }
 

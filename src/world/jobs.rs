@@ -290,9 +290,11 @@ pub(super) fn apply_outputs(world: &mut World) {
             None => PANICKED.to_owned(),
         };
         world.resource_mut::<Notices>().notify(NoticeLevel::Error, failed);
-        // The window stays open, so that the user sees the error.
+        // The window stays open, so that the user sees the error; other errors do not keep a saved project from closing.
         world.resource_scope(|world, mut document: Mut<Document>| {
-            document.cancel_exit(&mut world.resource_mut::<Notices>());
+            if kind == JobKind::Save || document.exits_when_written() {
+                document.cancel_exit(&mut world.resource_mut::<Notices>());
+            }
         });
         fails(world);
     }

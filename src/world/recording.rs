@@ -5,7 +5,8 @@ use std::f32::consts::TAU;
 use bevy::prelude::*;
 
 use super::{
-    AppCommandEvent, AutosaveSystems, Document, Jobs, NoticeLevel, Notices, Simulations, background::BackgroundTask,
+    AppCommandEvent, AutosaveSystems, CameraMode, Document, Jobs, NoticeLevel, Notices, Simulations,
+    background::BackgroundTask,
 };
 use thalweg_scene::io::{
     Error,
@@ -77,6 +78,7 @@ impl Recording {
             self.state = match VideoRecorder::begin(&path, size) {
                 Ok(recorder) => RecordingState::On(recorder),
                 Err(error) => {
+                    self.turn = None;
                     notices.notify(NoticeLevel::Error, error.to_string());
                     RecordingState::Off
                 }
@@ -168,8 +170,19 @@ fn toggle(_: On<ToggleRecording>, mut recording: ResMut<Recording>, mut notices:
     }
 }
 
-fn record_turntable(_: On<RecordTurntable>, mut recording: ResMut<Recording>, mut notices: ResMut<Notices>) {
+fn record_turntable(
+    _: On<RecordTurntable>,
+    mode: Option<Res<State<CameraMode>>>,
+    mut recording: ResMut<Recording>,
+    mut notices: ResMut<Notices>,
+) {
     match recording.state {
+        _ if mode.is_some_and(|mode| *mode != CameraMode::Orbit) => {
+            notices.notify(
+                NoticeLevel::Info,
+                "A turntable video needs the orbit camera. Press Esc to stop walking or flying.",
+            );
+        }
         RecordingState::Off => {
             recording.state = RecordingState::Asked;
             recording.turn = Some(TAU);

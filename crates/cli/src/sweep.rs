@@ -69,7 +69,7 @@ pub(super) struct SweepArgs {
     /// Results folder; completed runs in it are skipped
     #[arg(long, value_name = "DIR", required_unless_present = "collect")]
     out: Option<PathBuf>,
-    /// Run only run K, or runs A to B (from 1); used by cluster tasks
+    /// Execute only run number K, or numbers A to B (from 1); used by cluster tasks
     #[arg(long, value_name = "K|A-B", value_parser = parse_numbers, conflicts_with = "emit")]
     only: Option<(usize, usize)>,
     /// Write a job for a cluster instead of running: a Slurm job array or a Snakefile

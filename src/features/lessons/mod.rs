@@ -6,7 +6,7 @@ mod step;
 
 use crate::world::{
     AppCommandEvent, Brushes, Document, EditCommand, Job, JobKind, Label, LessonOpened, LessonState, NoticeLevel,
-    Overlay, ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
+    Notices, Overlay, ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
 
@@ -108,7 +108,8 @@ fn teach(opened: On<LessonOpened>, mut params: LessonParams) {
 }
 
 /// Closes the lesson when another project replaces its own.
-fn close(_: On<ProjectReplaced>, mut lessons: ResMut<LessonState>) {
+fn close(_: On<ProjectReplaced>, mut lessons: ResMut<LessonState>, mut notices: ResMut<Notices>) {
+    notices.retract(LessonCommand::Reopen);
     lessons.close();
 }
 

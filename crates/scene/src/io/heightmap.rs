@@ -90,6 +90,7 @@ fn expected(path: &Path, options: Options, purpose: Purpose, bounds: Bounds) -> 
         sidecar: Sidecar::of(path)?,
         options,
         purpose,
+        is_tile: false,
         sides: (*SIDES.start(), *SIDES.end()),
         bounds,
         budget: Budget::present(),

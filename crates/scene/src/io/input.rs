@@ -61,7 +61,11 @@ pub(super) fn start_of(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     read.map_err(|error| Error::unreadable(path, &error)).map(|_| bytes)
 }
 
-fn bytes(path: &Path, longest: u64, right: &str) -> Result<Vec<u8>, Error> {
+/// Reads a file of at most `longest` bytes.
+///
+/// # Errors
+/// As [`open()`], or the file is longer; `right` is the remedy.
+pub(super) fn bytes(path: &Path, longest: u64, right: &str) -> Result<Vec<u8>, Error> {
     let bytes = start_of(path, longest + 1)?;
     let wrong = || format!("longer than {} MiB", longest >> 20);
     if bytes.len() as u64 > longest { Err(Error::input(path, wrong(), right)) } else { Ok(bytes) }

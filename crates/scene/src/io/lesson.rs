@@ -21,7 +21,6 @@ pub mod report;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    fs,
     path::{Component, Path, PathBuf},
     sync::LazyLock,
 };
@@ -136,14 +135,18 @@ pub fn copy_new(named: &Path, to: &Path) -> Result<bool, Error> {
     Ok(is_new)
 }
 
+/// Maximum length of a picture that is copied, in bytes.
+const MAX_PICTURE: u64 = 1 << 28;
+
 /// Copies the pictures that lie in or below the folder of a lesson beside its copy. Existing files stay.
 fn copy_pictures(lesson: &Path, text: &str, to: &Path) -> Result<(), Error> {
-    let is_below = |file: &str| Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    let is_below =
+        |file: &str| Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     for LessonImageLink { file, .. } in pictures(text).into_iter().filter(|link| is_below(&link.file)) {
         let (from, to) = (lesson.with_file_name(&file), to.with_file_name(&file));
         if from.is_file() && !to.exists() {
-            let copy = |file: &Path| fs::copy(&from, file).map(drop).map_err(|error| Error::unwritable(file, &error));
-            output::replace(&to, copy)?;
+            let picture = input::bytes(&from, MAX_PICTURE, "use a smaller picture")?;
+            output::replace(&to, |file| output::write(file, picture))?;
         }
     }
     Ok(())
@@ -446,12 +449,12 @@ impl LessonProgress {
     }
 
     /// Writes the answers that were given or deleted since `before` to the file, and keeps those that another window has written to
-    /// it. A damaged or missing file is written again.
+    /// it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or is damaged, in which case it is left alone.
     pub fn save_changes(&self, before: &Self, path: &Path) -> Result<(), Error> {
-        let now = Self::load_if_exists(path).ok().flatten();
+        let now = Self::load_if_exists(path)?;
         now.map_or_else(|| self.clone(), |now| self.merged(before, now)).save(path)
     }
 
@@ -460,8 +463,25 @@ impl LessonProgress {
         if self.name != before.name {
             now.name.clone_from(&self.name);
         }
-        merge_answers(&self.answers, &before.answers, &mut now.answers);
-        merge_answers(&self.earlier, &before.earlier, &mut now.earlier);
+        // Answers of both windows to one task: the own one is the last.
+        for (lesson, answers) in &self.answers {
+            let of = |all: &BTreeMap<String, BTreeMap<String, Answer>>, key: &str| all.get(lesson)?.get(key).cloned();
+            for (key, answer) in answers {
+                let (old, other) = (of(&before.answers, key), of(&now.answers, key));
+                if let Some(other) = other.filter(|other| Some(other) != old.as_ref())
+                    && Some(answer) != old.as_ref()
+                    && !answer.is_same_attempt(&other)
+                {
+                    now.earlier.entry(lesson.clone()).or_default().entry(key.clone()).or_default().push(other);
+                }
+            }
+        }
+        merge_answers(&self.answers, &before.answers, &mut now.answers, |own, _| own.clone());
+        merge_answers(&self.earlier, &before.earlier, &mut now.earlier, |own, known| {
+            // Lists only grow.
+            let all = known.into_iter().flatten();
+            all.chain(own.iter().filter(|answer| !known.is_some_and(|known| known.contains(answer)))).cloned().collect()
+        });
         let added = self.complete.iter().filter(|name| !now.complete.contains(name)).cloned().collect::<Vec<_>>();
         now.complete.extend(added);
         now
@@ -530,11 +550,13 @@ impl LessonProgress {
     }
 }
 
-/// Applies the entries that were added, changed or removed since `before` to those in the file, by lesson file and task key.
+/// Applies the entries that were added, changed or removed since `before` to those in the file, by lesson file and task key. `combine`
+/// returns a changed entry from the own one and that in the file.
 fn merge_answers<T: Clone + PartialEq>(
     own: &BTreeMap<String, BTreeMap<String, T>>,
     before: &BTreeMap<String, BTreeMap<String, T>>,
     now: &mut BTreeMap<String, BTreeMap<String, T>>,
+    combine: impl Fn(&T, Option<&T>) -> T,
 ) {
     let has = |all: &BTreeMap<String, BTreeMap<String, T>>, lesson: &str, key: &str| {
         all.get(lesson).is_some_and(|answers| answers.contains_key(key))
@@ -545,7 +567,11 @@ fn merge_answers<T: Clone + PartialEq>(
     for (lesson, answers) in own {
         let old = before.get(lesson);
         let changed = answers.iter().filter(|(key, answer)| old.and_then(|old| old.get(*key)) != Some(*answer));
-        now.entry(lesson.clone()).or_default().extend(changed.map(|(key, answer)| (key.clone(), answer.clone())));
+        let now = now.entry(lesson.clone()).or_default();
+        for (key, answer) in changed {
+            let combined = combine(answer, now.get(key));
+            now.insert(key.clone(), combined);
+        }
     }
     now.retain(|_, answers| !answers.is_empty());
 }
@@ -562,6 +588,8 @@ fn name(lesson: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const TEXT: &str = "---\r\n(title: \"Heaps\", about: \"a\", level: \"l\", minutes: 5, source: \"s\", scene: \"round-hill\", \
@@ -648,16 +676,17 @@ mod tests {
         assert_eq!(copy_new(Path::new("the-wadi"), &to), Ok(false));
         assert_eq!(fs::read_to_string(&to).expect("it is there"), "mine");
         assert_eq!(copy_new(Path::new("the-wadi"), &folder.path().join("new.md")), Ok(true));
-        // Pictures go with it.
-        let own = folder.path().join("own.md");
-        fs::create_dir(folder.path().join("images")).expect("it is writable");
-        fs::write(folder.path().join("images/fan.png"), "fan").expect("it is writable");
-        fs::write(&own, "![Fan](images/fan.png) ![Far](../far.png)").expect("it is writable");
-        let there = folder.path().join("there");
-        fs::create_dir(&there).expect("it is writable");
-        assert_eq!(copy_new(&own, &there.join("own.md")), Ok(true));
-        assert_eq!(fs::read_to_string(there.join("images/fan.png")).expect("it was copied"), "fan");
-        assert!(!folder.path().join("far.png").exists());
+        // Pictures in or below its folder go with it.
+        let (from, there) = (folder.path().join("from/own"), folder.path().join("there/own"));
+        fs::create_dir_all(from.join("images")).expect("it is writable");
+        for picture in ["from/own/images/fan.png", "from/own/dune.png", "from/far.png"] {
+            fs::write(folder.path().join(picture), "picture").expect("it is writable");
+        }
+        let text = "![Fan](images/fan.png) ![Dune](./dune.png) ![Far](../far.png)";
+        fs::write(from.join("own.md"), text).expect("it is writable");
+        assert_eq!(copy_new(&from.join("own.md"), &there.join("own.md")), Ok(true));
+        assert!(there.join("images/fan.png").is_file() && there.join("dune.png").is_file());
+        assert!(!folder.path().join("there/far.png").exists());
         let page = teachers_page(&read("talus-and-slumping").unwrap_or_else(|error| panic!("{error}")));
         assert!(page.contains(": About 33°\n") && page.contains(" m\n") && page.contains("misconceptions"), "{page}");
     }

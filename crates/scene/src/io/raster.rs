@@ -97,6 +97,8 @@ pub(super) struct ReadConstraints {
     pub sidecar: Sidecar,
     pub options: Options,
     pub purpose: Purpose,
+    /// `true` for a tile of a map, all cells of which may be NODATA.
+    pub is_tile: bool,
     /// Minimum and maximum side of a map; others are padded or resampled.
     pub sides: (usize, usize),
     /// Valid range of cell values.
@@ -382,7 +384,10 @@ impl ReadConstraints {
             (None, Some(value)) => format!("{value} without a stated NODATA value"),
         };
         let mut mask = None;
-        if found.missing == count {
+        if found.missing == count && self.is_tile {
+            cells.iter_mut().for_each(|cell| *cell = 0.0);
+            mask = Some(Grid::filled(size.0, size.1, 1.0));
+        } else if found.missing == count {
             let wrong = format!("all {count} cells are NODATA ({label})");
             return Err(Error::input(path, wrong, "at least one cell must have a value"));
         } else if found.missing > 0 {
@@ -562,11 +567,12 @@ impl ReadConstraints {
         }
         let is_asked = self.options.min_m.is_some() || self.options.max_m.is_some();
         let are_fractions = low >= 0.0 && high <= 1.0;
-        // Of a tile, it is that of the whole map.
-        let describes = min.zip(max).is_some_and(|(min, max)| {
+        let has_range_of_values = min.zip(max).is_some_and(|(min, max)| {
             let (min, max) = (f64::from(min), f64::from(max));
             (-1e-6..low + 1e-6).contains(&min) && (high - 1e-6..1.0 + 1e-6).contains(&max)
         });
+        // Our sidecars state the range of the whole map for each of its tiles.
+        let describes = has_range_of_values || self.sidecar.cells_hash.is_some();
         if are_fractions && (is_asked || !describes) {
             let (min, max) = (f64::from(min.unwrap_or(0.0)), f64::from(max.unwrap_or(1.0)));
             for cell in cells.iter_mut() {
@@ -634,6 +640,7 @@ impl ReadConstraints {
             sidecar: Sidecar::default(),
             options: Options::default(),
             purpose: Purpose::Heights,
+            is_tile: false,
             sides: (1, *bounds::SIDES.end()),
             bounds: bounds::HEIGHT,
             budget: Budget::present(),

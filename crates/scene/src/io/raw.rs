@@ -263,7 +263,7 @@ fn are_floats(path: &Path) -> Result<bool, Error> {
         let (all, plausible) = filled.fold((0, 0), |(all, plausible), cell| {
             (all + 1, plausible + usize::from((1e-3..1e5).contains(&convert(*cell).abs())))
         });
-        plausible * 10 > all * 9
+        plausible * 10 > all * 9 && all * 100 > cells.len()
     };
     Ok(plausible(f32::from_le_bytes) || plausible(f32::from_be_bytes))
 }
@@ -283,16 +283,20 @@ fn size(
 ) -> Result<(RawKind, (u64, u64), u64), Error> {
     /// Numbers of channels: grey, RGB, RGBA, grey with opacity.
     const CHANNELS: [u64; 4] = [1, 3, 4, 2];
-    let stated = match (expected.sidecar.width, expected.sidecar.height) {
-        (Some(width), Some(height)) => Some((width as u64, height as u64)),
-        _ => expected.options.size.map(|(width, height)| (width as u64, height as u64)),
-    };
+    let of_sidecar = expected.sidecar.width.zip(expected.sidecar.height);
+    let of_options = expected.options.size;
+    let as_cells = |size: Option<(usize, usize)>| size.map(|(width, height)| (width as u64, height as u64));
     let candidates = || CHANNELS.into_iter().flat_map(|channels| kinds.iter().map(move |kind| (*kind, channels)));
     let length = |kind: RawKind, channels: u64, (width, height): (u64, u64)| {
         width.checked_mul(height).and_then(|cells| cells.checked_mul(u64::from(kind.size()) * channels))
     };
     let cell_bytes = kinds.iter().map(|kind| kind.size().to_string()).collect::<Vec<_>>().join(" or ");
-    if let Some(stated) = stated {
+    // Width and height alone can be those of another program.
+    let is_of_file = |size: &(u64, u64)| {
+        !expected.sidecar.is_ambiguous
+            || candidates().any(|(kind, channels)| length(kind, channels, *size) == Some(bytes))
+    };
+    if let Some(stated) = as_cells(of_sidecar).filter(is_of_file).or(as_cells(of_options)) {
         let fits = candidates().find(|(kind, channels)| length(*kind, *channels, stated) == Some(bytes));
         return fits.map(|(kind, channels)| (kind, stated, channels)).ok_or_else(|| {
             let wrong = format!("{bytes} bytes are not {} × {} cells of {cell_bytes} bytes", stated.0, stated.1);
@@ -325,7 +329,8 @@ fn size(
 fn are_channels(path: &Path, kind: RawKind, side: u64, channels: u64) -> Result<bool, Error> {
     let cells = RawLayout::packed(RawCells::little(RawKind::Unsigned(kind.size())), side * channels, 1);
     let (size, pixel) = (usize::from(kind.size()), channels as usize);
-    let mut are_equal = true;
+    // Pairs of equal cells can also be those of a wider map.
+    let mut are_equal = channels > 2;
     // Sums of differences within the first channel, and in the order of the file, for both byte orders.
     let mut sums = [[0.0; 2]; 2];
     let every = side.div_ceil(COMPARED_ROWS);

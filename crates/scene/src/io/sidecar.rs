@@ -49,7 +49,7 @@ pub(super) struct Sidecar {
     pub raw_bottom_up: Option<bool>,
     /// Hash of the cells, see [`output::hash_of`].
     pub cells_hash: Option<String>,
-    /// `true` if its only fields are a width and a height, which JSON of other programs has too.
+    /// `true` if it has no field of its own beyond a width and a height, which JSON of other programs has too.
     #[serde(skip)]
     pub is_ambiguous: bool,
     /// Warnings for the user about the sidecar.

@@ -223,6 +223,7 @@ fn load_tile(tile: &Path, expected: &ReadConstraints, load: TileLoader<'_>) -> R
     let own = Sidecar { map_width: None, map_height: None, ..sidecar.clone() };
     let constraints = ReadConstraints {
         sidecar: own,
+        is_tile: true,
         options: Options { size: None, ..expected.options.clone() },
         sides: (1, MAX_FILE_SIDE as usize),
         ..*expected

@@ -152,8 +152,8 @@ impl Quantity {
             Quantity::StageChange => (
                 "Change in the last stage",
                 "m",
-                "Change in the last stage of a tick: of the ground, or else of the water or its sediment. Shown when \
-                    stepping by stage.",
+                "Change in the last stage of a tick: of the ground, or else of the water, its sediment or the change that a later \
+                    stage applies. Shown when stepping by stage.",
             ),
             Quantity::Difference => (
                 "Difference from the first simulation",

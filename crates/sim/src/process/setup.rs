@@ -41,7 +41,7 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
         MaskedParams::of(terrain, mode, &self.params, &self.factors)
     }
 
-    /// Returns the masked parameters, and the mask in a cell; `None` likewise.
+    /// Returns the masked parameters and the mask in a cell; `None` in published mode and if the mask has no effect.
     pub fn masked_params_at(&self, terrain: &Terrain, mode: Mode, place: [usize; 2]) -> Option<(P, f32)> {
         MaskedParams::at(terrain, mode, &self.params, &self.factors, place)
     }

@@ -180,9 +180,16 @@ mod tests {
             let mut run = Simulation::new(terrain.clone(), 1);
             run.slot_mut(key).expect("it is in the catalogue").enabled = true;
             run.tick();
-            let mut seen = Vec::new();
+            let (mut seen, mut pending) = (Vec::new(), Grid::filled(32, 32, 0.0));
             while let Some((_, stage)) = run.stage() {
                 let staged = run.stage_changes().expect("a stage has just run");
+                if stage == "erosion" || stage == "creep" {
+                    pending.iter_mut().zip(staged.change.iter()).for_each(|(sum, change)| *sum += change);
+                } else if stage == "apply" {
+                    let differences = pending.iter().zip(staged.change.iter()).map(|(one, other)| (one - other).abs());
+                    assert!(differences.fold(0.0, f32::max) < 1e-3, "the change is not what was pending");
+                    pending.fill(0.0);
+                }
                 seen.extend(staged.layers.iter().map(|change| (stage, change.layer)));
                 if run.between_ticks() {
                     break;

@@ -123,7 +123,7 @@ impl GeoreferencedRivers {
         };
         let named = || {
             let code = self.geo.crs.epsg().map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
-            code.or_else(|| self.geo.crs.text()).or_else(|| self.geo.crs.name())
+            code.or_else(|| self.geo.crs.text())
         };
         let name = if to_wgs84.is_none() { named() } else { None };
         let crs = name.map_or_else(String::new, |name| {

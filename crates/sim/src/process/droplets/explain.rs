@@ -35,7 +35,7 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
             the gap to C. Erosion is limited to a fraction of the fall in that step, so that no pit forms."
     };
     let terms = vec![
-        Term::new("k", "entrainment", entrainment, "m"),
+        Term::new("k", "capacity coefficient", entrainment, "m"),
         Term::new("V", "initial water of a droplet", 1.0, ""),
         Term::new("A", "drainage area", drainage_area, "m²"),
         Term::new("θ", "concavity", params.concavity, ""),

@@ -370,6 +370,8 @@ impl Process for Fluvial {
                     *part += 1;
                     return StepProgress::ContinueAt(index);
                 }
+                // Nothing is pending any more.
+                change.fill(0.0);
                 row.carried = *owed * area;
                 context.ledger.solid.book_inflow(INFO.key, -*left);
                 setup.counts.substeps += 1;
@@ -404,7 +406,7 @@ impl Process for Fluvial {
     fn map(&self, quantity: Quantity, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
         match quantity {
             Quantity::DrainageArea => self.areas.as_ref().map(Cow::Borrowed),
-            // Not applied before the last stage.
+            // The change that the last stage will apply.
             Quantity::StageChange => {
                 let work = self.work.as_ref().filter(|work| work.fits(terrain))?;
                 Some(Cow::Owned(Grid::from_values(terrain.width(), terrain.height(), work.change.iter().copied())))

@@ -296,7 +296,7 @@ impl Water {
         Some(velocity)
     }
 
-    /// Returns the same in a cell.
+    /// Returns the velocity of the water in a cell, likewise.
     #[inline]
     fn velocity_at(&self, terrain: &Terrain, place: [usize; 2]) -> Option<[f32; 2]> {
         match &self.flow {

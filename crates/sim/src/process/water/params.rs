@@ -26,7 +26,7 @@ pub struct Params {
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Simulated time per tick. In the corrected mode the value is for a terrain 256 m wide and grows in proportion to the width, whatever
-    /// the number of cells. Long ticks are split into substeps; at 0 the water does not move.
+    /// the number of cells. Long ticks are split into substeps, unless Stable substeps is off; at 0 the water does not move.
     #[reflect(@knob(0.0..=0.05).title("Time step").unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
     /// Split ticks that exceed the stability limit into stable substeps. When off, each tick is a single step, as published: beyond the limit
