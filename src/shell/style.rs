@@ -9,7 +9,7 @@ use thalweg_scene::settings::Theme;
 pub const PANEL_WIDTH: f32 = 300.0;
 pub const MIN_PANEL_WIDTH: f32 = 120.0;
 /// Minimum width of the window with a column of panels on either side of the view.
-pub const TWO_COLUMNS_WIDTH: f32 = 1000.0;
+pub const TWO_COLUMNS_WIDTH: f32 = 1200.0;
 /// Width of parameter names.
 pub const NAME_WIDTH: f32 = 124.0;
 pub const STATUS_HEIGHT: f32 = 24.0;

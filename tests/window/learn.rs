@@ -44,7 +44,7 @@ fn lesson_pictures_fill_the_panel_or_are_reported() {
     }
     // The next frame has their final layout.
     harness.run_steps(2);
-    let (column, image) = (column(&harness), place(&harness).expect("it was loaded"));
+    let (column, image) = (left_column(&harness), place(&harness).expect("it was loaded"));
     assert!(column.contains_rect(image) && image.width() > 0.8 * column.width(), "{image:?} in {column:?}");
     // The proportions of the file.
     assert!((image.width() / image.height() - 240.0 / 150.0).abs() < 0.01, "{image:?}");
@@ -58,7 +58,7 @@ fn every_lesson_step_fits_its_panel() {
             let (shelf, asked) = (at(name, number, BTreeMap::new()), RefCell::default());
             let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
             harness.run_steps(3);
-            let column = column(&harness);
+            let column = left_column(&harness);
             let next = harness.get_by_label_contains("Back").rect();
             assert!(column.contains_rect(next), "{name}, {}: {next:?} is not in {column:?}", step.title);
             assert!(number == 0 || harness.query_by_label(&step.title).is_some(), "{name}, {}", step.title);

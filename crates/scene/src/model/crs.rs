@@ -549,8 +549,13 @@ impl Crs {
             return Some((exact, false));
         }
         let ellipsoid = crs.datum().ellipsoid();
-        if crs.datum().has_known_wgs84_transform() || !is_radius_of_earth(ellipsoid.semi_major_axis()) {
+        if !is_radius_of_earth(ellipsoid.semi_major_axis()) {
             return None;
+        }
+        if crs.datum().has_known_wgs84_transform() {
+            // A shift that the text itself declares.
+            let declared = proj_wkt::transform_from_crs_strings(&self.text()?, &format!("EPSG:{WGS_84}"));
+            return Some((declared.ok()?, false));
         }
         // Both systems have one datum.
         let datum = Datum::new(ellipsoid, DatumToWgs84::Helmert(HelmertParams::identity())).ok()?;

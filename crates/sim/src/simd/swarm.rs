@@ -40,7 +40,10 @@ const ACCOUNT_INTERVAL: usize = 16;
 /// The unsafe methods read and change the ground near a particle, which all threads share.
 ///
 /// `step` and `insert_particle` must be `#[inline(always)]`, so that they are compiled for the vector unit.
-pub trait ParticleKind: Sync {
+///
+/// # Safety
+/// `step` accesses the ground only as it promises.
+pub unsafe trait ParticleKind: Sync {
     /// Particle outside the lanes.
     type Particle: Copy + Send + Sync;
     /// Eight moving particles.

@@ -760,14 +760,37 @@ fn tiles_share_codes_have_one_range_and_are_read_back_as_one_map() {
 }
 
 #[test]
-fn tiles_of_a_map_between_zero_and_one_keep_their_values() {
-    let heights = Grid::from_fn(20, 20, |x, y| (x + 20 * y) as f32 / 500.0);
-    for format in ["r32", "exr", "tif", "asc"] {
+fn tiles_with_values_between_zero_and_one_keep_them() {
+    let low = |x: usize, y: usize| (x + 40 * y) as f32 / 2000.0;
+    let maps = [
+        Grid::from_fn(40, 40, low),
+        // One tile of a coast.
+        Grid::from_fn(40, 40, |x, y| if x < 20 && y < 20 { low(x, y) } else { 820.0 * low(x, y) - 20.0 }),
+    ];
+    for (format, heights) in
+        ["r32", "exr", "tif", "asc"].into_iter().flat_map(|format| maps.each_ref().map(|map| (format, map)))
+    {
         let mut subject = subject(Terrain::bare(heights.clone(), 3.0, Edge::Open));
         subject.dimensions = tiled((2, 2), 0, TileNames::Unreal);
         let (_folder, path) = written(("height", format), &subject);
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{format}: {error}"));
-        assert!(back.heights == heights, "{format}: {:?}", back.heights.min_max());
+        assert!(back.heights == *heights, "{format}: {:?}", back.heights.min_max());
+    }
+}
+
+#[test]
+fn tile_without_data_is_read_as_part_of_its_map() {
+    let heights = Grid::from_fn(64, 33, |x, y| (x + 3 * y) as f32);
+    let map = Heightmap { heights, file_size: (64, 33), cell_size: 3.0, geo: None, nodata: None, warnings: Vec::new() };
+    let session = heightmap::session("slope", map, Origin::default()).expect("it is small");
+    for format in ["png", "tif", "asc"] {
+        let export = Export::new("height", format).expect("it can be saved");
+        // The lower tiles lie in the padding.
+        let dimensions = Dimensions { size: Size::PowerOfTwoPlusOne, ..tiled((2, 2), 0, TileNames::Unreal) };
+        let subject = ExportSubject::new(&session, dimensions, &[export]).expect("it is small");
+        let (_folder, path) = written(("height", format), &subject);
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{format}: {error}"));
+        assert_eq!((back.heights.width(), back.heights.height()), (64, 33), "{format}");
     }
 }
 

@@ -13,8 +13,11 @@ use crate::{
     },
 };
 
-/// A law of motion for droplets on copies of tiles. It borrows what it changes exclusively. `act` must be `#[inline(always)]`.
-pub(super) trait Law: Sync {
+/// A law of motion for droplets on copies of tiles. `act` must be `#[inline(always)]`.
+///
+/// # Safety
+/// It borrows what it changes exclusively, and `act` accesses the ground as [`ParticleKind::step`] promises.
+pub(super) unsafe trait Law: Sync {
     /// Returns the ground.
     fn ground(&self) -> &DropletGround<'_>;
     /// Returns the number of steps after which a running droplet counts as circling, if that is possible.
@@ -60,7 +63,8 @@ struct Wave<'a, L> {
     tracks: Option<&'a TrackRecorder>,
 }
 
-impl<L: Law> ParticleKind for Wave<'_, L> {
+// SAFETY: as the law promises.
+unsafe impl<L: Law> ParticleKind for Wave<'_, L> {
     type Particle = Droplet;
     type Bundle = Bundle;
     type Outcome = Outcome;

@@ -60,7 +60,8 @@ impl<'a> CorrectedLaw<'a> {
     }
 }
 
-impl Law for CorrectedLaw<'_> {
+// SAFETY: the ground was borrowed mutably; a droplet moves one cell at most, and reads and changes 3 × 3 cells.
+unsafe impl Law for CorrectedLaw<'_> {
     fn ground(&self) -> &DropletGround<'_> {
         self.ground
     }

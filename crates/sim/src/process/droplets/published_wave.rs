@@ -220,7 +220,8 @@ struct PublishedWave<'a, S> {
     tracks: Option<&'a TrackRecorder>,
 }
 
-impl<S: DropletStep<Lanes>> ParticleKind for PublishedWave<'_, S> {
+// SAFETY: a droplet reads and changes the cells of its way only, and those that it may reach lie in the block's reach.
+unsafe impl<S: DropletStep<Lanes>> ParticleKind for PublishedWave<'_, S> {
     type Particle = PublishedDroplet;
     type Bundle = PublishedBundle;
     type Outcome = PublishedOutcome;

@@ -182,7 +182,8 @@ impl<'a> Streams<'a> {
     }
 }
 
-impl Law for Streams<'_> {
+// SAFETY: ground and discharge were borrowed mutably; a droplet moves to an adjacent cell, and reads those beside both.
+unsafe impl Law for Streams<'_> {
     fn ground(&self) -> &DropletGround<'_> {
         self.ground
     }
