@@ -171,10 +171,10 @@ pub struct Look {
     #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("this work").main())]
     pub snow_line: f32,
     /// Contour interval; every fifth line is an index contour, drawn thicker. 0 disables contours.
-    #[reflect(@knob(0.0..=500.0).unit("m").source("this work"))]
+    #[reflect(@knob(0.0..=500.0).title("Contour interval").unit("m").source("this work"))]
     pub contours: f32,
     /// Spacing of the grid lines drawn on the terrain. 0 disables the grid.
-    #[reflect(@knob(0.0..=5000.0).unit("m").source("this work"))]
+    #[reflect(@knob(0.0..=5000.0).title("Grid spacing").unit("m").source("this work"))]
     pub grid: f32,
     /// Strength of wind ripples on sand, across the wind, while wind is blowing. 0 is smooth.
     #[reflect(@knob(0.0..=1.0).title("Sand ripples").source("this work"))]
@@ -378,7 +378,7 @@ pub struct WaterLook {
     #[reflect(@knob(0.0..=0.5).title("Waves").source("this work").main())]
     pub ripples: f32,
     /// Depth from which water is drawn at full strength. Low values show rain on every slope, high values only rivers and lakes.
-    #[reflect(@knob(0.001..=2.0).title("Visible depth").unit("m").source("this work").log().main())]
+    #[reflect(@knob(0.001..=2.0).title("Full-opacity depth").unit("m").source("this work").log().main())]
     pub film: f32,
 }
 

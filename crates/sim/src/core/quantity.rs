@@ -130,7 +130,7 @@ impl Quantity {
             Quantity::Layer(layer) => (layer.row().title, layer.row().unit, layer.row().about),
             Quantity::Speed => ("Flow speed", "m/s", "Speed of the water."),
             Quantity::Discharge => (
-                "Discharge, averaged",
+                "Unit discharge, averaged",
                 "m²/s",
                 "Discharge per metre of width, averaged over about the last fifty ticks.",
             ),
@@ -161,7 +161,7 @@ impl Quantity {
                 "Elevation difference from the first of the simulations side by side.",
             ),
             Quantity::Steepness => (
-                "Slope relative to talus",
+                "Slope relative to stable slope",
                 "",
                 "Slope of the ground divided by its steepest stable slope. \
                 Above 1 the ground fails.",

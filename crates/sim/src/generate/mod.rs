@@ -161,7 +161,7 @@ pub struct TerrainParams {
     #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub lacunarity: f32,
     /// Hurst exponent H: a bump half as wide is 2 to the power of −H times as high. Low values are rugged, high values smooth.
-    #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley|plateau|flood-plain"))]
+    #[reflect(@knob(0.2..=1.5).title("Hurst exponent").symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley|plateau|flood-plain"))]
     pub hurst: f32,
     /// Number of faults. Low values leave straight cliffs between level blocks, high values build mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log().only("generator=faulting"))]

@@ -788,7 +788,9 @@ fn tile_without_data_is_read_as_part_of_its_map() {
         // The lower tiles lie in the padding.
         let dimensions = Dimensions { size: Size::PowerOfTwoPlusOne, ..tiled((2, 2), 0, TileNames::Unreal) };
         let subject = ExportSubject::new(&session, dimensions, &[export]).expect("it is small");
-        let (_folder, path) = written(("height", format), &subject);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        save_all(&[export], &subject, folder.path(), "", &JobProgress::default()).expect("it is writable");
+        let path = folder.path().join(export.file_name());
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{format}: {error}"));
         assert_eq!((back.heights.width(), back.heights.height()), (64, 33), "{format}");
     }

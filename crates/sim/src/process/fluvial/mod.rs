@@ -65,7 +65,7 @@ stages! {
     Drain = "flow routing",
     /// Slopes above the critical slope fail; rivers erode their beds and deposit sediment.
     Cut = "erosion",
-    /// Hillslopes diffuse by soil creep.
+    /// Soil creep smooths hillslopes.
     Creep = "creep",
     /// The change is applied to the layers: erosion takes sand first, then rock; deposition adds sand.
     Lay = "apply",
