@@ -277,7 +277,10 @@ mod tests {
         let mut expected = ReadConstraints::anything();
         expected.options.encoding = Some(crate::model::origin::Encoding::Mapbox);
         let error = read(&path, &expected).expect_err("it is grey").to_string();
-        assert!(error.contains("encoded heights require 8-bit red, green and blue channels; omit --encoding"), "{error}");
+        assert!(
+            error.contains("encoded heights require 8-bit red, green and blue channels; omit --encoding"),
+            "{error}"
+        );
         std::fs::write(&path, "no image").expect("it is writable");
         let error = read(&path, &expected).expect_err("it is no image").to_string();
         assert!(error.ends_with("damaged, or not a PNG image; expected a 16-bit greyscale PNG"), "{error}");
