@@ -175,7 +175,7 @@ mod tests {
         terrain.sand = Grid::filled(32, 32, 2.0);
         for (key, expected) in [
             ("fluvial", [("erosion", "drainage_area"), ("erosion", "pending_change"), ("apply", "ground")].as_slice()),
-            ("wind", &[("transport", "sand_flux"), ("transport", "ground")]),
+            ("wind", &[("transport", "ground"), ("transport", "abrasion")]),
         ] {
             let mut run = Simulation::new(terrain.clone(), 1);
             run.slot_mut(key).expect("it is in the catalogue").enabled = true;

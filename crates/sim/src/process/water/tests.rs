@@ -81,8 +81,9 @@ fn water_volume_is_conserved_and_nonnegative() {
 #[test]
 fn published_water_oscillates_beyond_its_stability_limit_unless_it_takes_substeps() {
     let deepest = |substeps: bool| {
-        let terrain = filled(32, 32, |_, _| 0.0, |x, _| if x < 16.0 { 10.0 } else { 3.0 });
-        let params = Params { mode: Mode::Published, dt: 0.05, substeps, ..calm() };
+        let terrain = filled(32, 32, |_, _| 0.0, |x, y| if x < 16.0 && y < 16.0 { 10.0 } else { 3.0 });
+        // c·Δt = 1.2 l
+        let params = Params { mode: Mode::Published, dt: 0.05, pipe_area: 60.0, substeps, ..calm() };
         let simulation = run(terrain, params, 160);
         let (least, most) = simulation.terrain.water.min_max();
         assert!(least >= 0.0 && simulation.water_residual().abs() < 0.1);
