@@ -175,10 +175,12 @@ mod tests {
         terrain.sand = Grid::filled(32, 32, 2.0);
         for (key, expected) in [
             ("fluvial", [("erosion", "drainage_area"), ("erosion", "pending_change"), ("apply", "ground")].as_slice()),
-            ("wind", &[("transport", "ground"), ("transport", "abrasion")]),
+            ("wind", &[("transport", "ground"), ("transport", "abrasion"), ("avalanching", "sand_flux")]),
         ] {
             let mut run = Simulation::new(terrain.clone(), 1);
             run.slot_mut(key).expect("it is in the catalogue").enabled = true;
+            // The flux is measured while particles are shown.
+            run.watched = true;
             run.tick();
             let (mut seen, mut pending) = (Vec::new(), Grid::filled(32, 32, 0.0));
             while let Some((_, stage)) = run.stage() {
