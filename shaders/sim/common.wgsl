@@ -1,0 +1,180 @@
+// The map, the layers' neighbourhoods and the tallies, which all kernels of the simulation share.
+
+struct Map {
+    width: u32,
+    height: u32,
+    // 0: walls, 1: open, 2: periodic.
+    edge: u32,
+    // Workgroups per row.
+    groups: u32,
+    // Side of a cell, in metres, and level of the sea beyond open borders.
+    size: f32,
+    sea_level: f32,
+    // Simulated seconds of a tick, and of a tick of thermal erosion alone.
+    seconds: f32,
+    thermal_seconds: f32,
+    // Rain per second, gravity, g·n² and 1/(1 + evaporation·Δt) as a rate.
+    rain: f32,
+    gravity: f32,
+    roughness: f32,
+    evaporation: f32,
+    // Transport capacity, rates of suspension and deposition, morphological acceleration.
+    capacity: f32,
+    suspension: f32,
+    deposition: f32,
+    acceleration: f32,
+    // 1/depth limit of erosion; stable height differences of sand to a neighbour beside and at a corner; their factor under water.
+    per_depth: f32,
+    lies_beside: f32,
+    lies_across: f32,
+    wet: f32,
+    // Talus of rock per hardness and at hardness 0; failure rate.
+    per_hardness: f32,
+    bias: f32,
+    failure: f32,
+    // Processes, whether the rain is a map, and whether thermal erosion has its own time step.
+    flags: u32,
+}
+
+const WALL: u32 = 0u;
+const OPEN: u32 = 1u;
+const WRAP: u32 = 2u;
+
+const HAS_WATER: u32 = 1u;
+const HAS_THERMAL: u32 = 2u;
+const HAS_RAIN_MAP: u32 = 4u;
+const HAS_OWN_TIME: u32 = 8u;
+
+// Sums of a workgroup, each with the compensation of its rounding, and its counts.
+const SUMS: u32 = 12u;
+const ERODED: u32 = 0u;
+const DEPOSITED: u32 = 1u;
+const RAINED: u32 = 2u;
+const EVAPORATED: u32 = 3u;
+const WATER_OUT: u32 = 4u;
+const SOLID_OUT: u32 = 5u;
+const GIVEN: u32 = 6u;
+const GOT: u32 = 7u;
+const CRUMBLED: u32 = 8u;
+const SLID_OUT: u32 = 9u;
+const SPRUNG: u32 = 10u;
+const DRAINED: u32 = 11u;
+const COUNTS: u32 = 3u;
+const OUTFLOW_LIMITED: u32 = 0u;
+const EROSION_LIMITED: u32 = 1u;
+const DEPOSITION_LIMITED: u32 = 2u;
+
+struct Group {
+    sums: array<vec2<f32>, SUMS>,
+    counts: array<u32, 4>,
+}
+
+// Clock and control of the steps, and the tallies.
+struct State {
+    // Length of the present substep, in seconds; substeps left in this tick.
+    dt: f32,
+    left: u32,
+    // Ticks done, and ticks to do.
+    ticks: u32,
+    wanted: u32,
+    // Speed of the fastest wave at the start of the last substep and greatest depth after it, as bits of positive numbers.
+    wave: atomic<u32>,
+    deepest: atomic<u32>,
+    // Substeps beyond the first of each tick, ticks that simulated less time than requested, substeps.
+    extra: u32,
+    slow: u32,
+    substeps: u32,
+    // Simulated seconds of the last tick; sum over all ticks with its compensation.
+    tick_seconds: f32,
+    seconds: vec2<f32>,
+    groups: array<Group>,
+}
+
+// Returns the simulated time of a tick of thermal erosion, in seconds: the morphological time of the water, unless it has its own.
+fn thermal_seconds() -> f32 {
+    let follows = (map.flags & HAS_WATER) != 0u && (map.flags & HAS_OWN_TIME) == 0u;
+    return select(map.thermal_seconds, state.tick_seconds * map.acceleration, follows);
+}
+
+@group(0) @binding(0) var<uniform> map: Map;
+@group(0) @binding(1) var<storage, read_write> state: State;
+
+// Returns the sum of a compensated sum and a number (Neumaier 1974).
+fn compensated(sum: vec2<f32>, number: f32) -> vec2<f32> {
+    let total = sum.x + number;
+    let lost = select((number - total) + sum.x, (sum.x - total) + number, abs(sum.x) >= abs(number));
+    return vec2(total, sum.y + lost);
+}
+
+var<workgroup> shared_sums: array<f32, 256>;
+var<workgroup> shared_counts: array<u32, 256>;
+
+// Returns the number of a workgroup.
+fn group_of(group: vec3<u32>) -> u32 {
+    return group.y * map.groups + group.x;
+}
+
+// Adds a number of each invocation to a sum of the workgroup, in pairs, in a fixed order. Uniform control flow only.
+fn tally(local: u32, group: u32, sum: u32, number: f32) {
+    shared_sums[local] = number;
+    for (var half = 128u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if local < half {
+            shared_sums[local] += shared_sums[local + half];
+        }
+    }
+    if local == 0u {
+        state.groups[group].sums[sum] = compensated(state.groups[group].sums[sum], shared_sums[0]);
+    }
+    workgroupBarrier();
+}
+
+fn count(local: u32, group: u32, counter: u32, hit: bool) {
+    shared_counts[local] = select(0u, 1u, hit);
+    for (var half = 128u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if local < half {
+            shared_counts[local] += shared_counts[local + half];
+        }
+    }
+    if local == 0u {
+        state.groups[group].counts[counter] += shared_counts[0];
+    }
+    workgroupBarrier();
+}
+
+// Returns the largest of the positive numbers of a workgroup, to its first invocation.
+fn largest(local: u32, number: f32) -> f32 {
+    shared_sums[local] = number;
+    for (var half = 128u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if local < half {
+            shared_sums[local] = max(shared_sums[local], shared_sums[local + half]);
+        }
+    }
+    workgroupBarrier();
+    return shared_sums[0];
+}
+
+// Returns the column or row on the map nearest to one beyond it, or the one that continues a periodic map.
+fn on_side(place: i32, side: u32) -> u32 {
+    let last = i32(side) - 1;
+    if map.edge == WRAP {
+        return u32((place + i32(side)) % i32(side));
+    }
+    return u32(clamp(place, 0, last));
+}
+
+fn on_map(place: vec2<i32>) -> bool {
+    return all(place >= vec2(0)) && place.x < i32(map.width) && place.y < i32(map.height);
+}
+
+// Index of the cell of the map at a place, or of the one nearest to it.
+fn cell_of(place: vec2<i32>) -> u32 {
+    return on_side(place.y, map.height) * map.width + on_side(place.x, map.width);
+}
+
+// Index in a map with a ring of cells around it.
+fn ringed(place: vec2<i32>) -> u32 {
+    return u32(place.y + 1) * (map.width + 2u) + u32(place.x + 1);
+}

@@ -1,0 +1,108 @@
+// Slopes beyond their angle of repose: the corrected mode of the process `thermal`, one kernel per function of its module `sliding`.
+
+@group(1) @binding(0) var<storage, read_write> bedrock: array<f32>;
+@group(1) @binding(1) var<storage, read_write> sand: array<f32>;
+@group(1) @binding(2) var<storage, read> water: array<f32>;
+@group(1) @binding(3) var<storage, read> softness: array<f32>;
+@group(1) @binding(4) var<storage, read> start: array<f32>;
+// Ground, and the largest outflow of sand to a neighbour, with a ring around the map.
+@group(1) @binding(5) var<storage, read_write> loose: array<vec2<f32>>;
+
+// Fraction of the excess of a pair of cells that slides in a tick.
+const SLIDE_FRACTION: f32 = 1.0 / 12.0;
+// Sliding sand per quantum of 2⁻¹⁵ m, so that sums are exact.
+const PER_PORTION: f32 = 32768.0;
+const UNDER_WATER: f32 = 0.1;
+const DIAGONAL: f32 = 1.4142135;
+
+fn failing_share() -> f32 {
+    return min(map.failure * thermal_seconds(), 1.0);
+}
+
+// Computes the ground and the largest outflow to a neighbour, and those beyond the border.
+@compute @workgroup_size(64, 4)
+fn find_loose(@builtin(global_invocation_id) id: vec3<u32>) {
+    let place = vec2<i32>(id.xy) - 1;
+    if place.x > i32(map.width) || place.y > i32(map.height) {
+        return;
+    }
+    let cell = cell_of(place);
+    if map.edge == OPEN && !on_map(place) {
+        loose[ringed(place)] = vec2(start[cell], 0.0);
+        return;
+    }
+    // At most an eighth to each neighbour; nothing where the rate is 0.
+    let eighth = select(0.0, 0.125 * sand[cell], failing_share() > 0.0);
+    loose[ringed(place)] = vec2(bedrock[cell] + sand[cell], eighth);
+}
+
+// Returns the factor on the angle of repose of sand, as a slope, under water of this depth.
+fn submerged_slope_factor(depth: f32) -> f32 {
+    return mix(1.0, map.wet, min(depth / UNDER_WATER, 1.0));
+}
+
+// Returns the sand that slides from a cell to a neighbour; inflow is negative. `lies` is the stable height difference of dry sand.
+fn pair_flux(place: vec2<i32>, offset: vec2<i32>, lies: f32) -> f32 {
+    let here = loose[ringed(place)];
+    let there = loose[ringed(place + offset)];
+    let fall = here.x - there.x;
+    let donor = select(place + offset, place, fall > 0.0);
+    let eighth = select(there.y, here.y, fall > 0.0);
+    let stable = lies * submerged_slope_factor(water[cell_of(donor)]);
+    let slides = min(SLIDE_FRACTION * max(abs(fall) - stable, 0.0), eighth);
+    let whole = floor(slides * PER_PORTION) / PER_PORTION;
+    return select(-whole, whole, fall > 0.0);
+}
+
+// Moves a fraction of the excess of every pair of cells, and turns failing rock into sand.
+@compute @workgroup_size(64, 4)
+fn slide(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+) {
+    let place = vec2<i32>(id.xy);
+    var given = 0.0;
+    var got = 0.0;
+    var crumbled = 0.0;
+    var out = 0.0;
+    if on_map(place) {
+        let cell = cell_of(place);
+        var leaves = 0.0;
+        var goes = 0.0;
+        var beside = 3.0e38;
+        var corner = 3.0e38;
+        for (var down = -1; down <= 1; down++) {
+            for (var right = -1; right <= 1; right++) {
+                if right == 0 && down == 0 { continue; }
+                let offset = vec2(right, down);
+                let is_corner = right != 0 && down != 0;
+                let flux = pair_flux(place, offset, select(map.lies_beside, map.lies_across, is_corner));
+                leaves += flux;
+                goes += max(flux, 0.0);
+                let near = loose[ringed(place + offset)].x;
+                if is_corner { corner = min(corner, near); } else { beside = min(beside, near); }
+                if map.edge == OPEN && !on_map(place + offset) { out += flux; }
+            }
+        }
+        // Rock is never less steep than its sand; sand on the rock is part of the excess.
+        let old_rock = bedrock[cell];
+        let old_sand = sand[cell];
+        let lies = map.lies_beside * submerged_slope_factor(water[cell]);
+        let talus = max((1.0 - softness[cell]) * map.per_hardness + map.bias, lies);
+        let excess = max((old_rock - beside) - talus, (old_rock - corner) - talus * DIAGONAL);
+        let rock = old_rock - 0.5 * failing_share() * softness[cell] * max(excess - old_sand, 0.0);
+        crumbled = old_rock - rock;
+        bedrock[cell] = rock;
+        let old = old_sand + crumbled;
+        let new_sand = max(old - leaves, 0.0);
+        sand[cell] = new_sand;
+        given = goes;
+        got = goes + (new_sand - old);
+    }
+    let number = group_of(group);
+    tally(local, number, GIVEN, given);
+    tally(local, number, GOT, got);
+    tally(local, number, CRUMBLED, crumbled);
+    tally(local, number, SLID_OUT, out);
+}

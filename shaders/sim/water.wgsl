@@ -1,0 +1,464 @@
+// Shallow water with friction, erosion, transport and deposition: the corrected mode of the process `water`, one kernel per function of
+// its module `friction`.
+
+@group(1) @binding(0) var<storage, read_write> bedrock: array<f32>;
+@group(1) @binding(1) var<storage, read_write> sand: array<f32>;
+@group(1) @binding(2) var<storage, read_write> water: array<f32>;
+@group(1) @binding(3) var<storage, read_write> suspended: array<f32>;
+@group(1) @binding(4) var<storage, read> softness: array<f32>;
+@group(1) @binding(5) var<storage, read> start: array<f32>;
+@group(1) @binding(6) var<storage, read> rain_map: array<f32>;
+// Ground and level of the fluid, with a ring around the map.
+@group(1) @binding(7) var<storage, read_write> surface: array<vec2<f32>>;
+// Fluxes across the faces left of the cells and above them, before and after a step, and the velocities there before it.
+@group(1) @binding(8) var<storage, read_write> flux_x: array<f32>;
+@group(1) @binding(9) var<storage, read_write> flux_y: array<f32>;
+@group(1) @binding(10) var<storage, read_write> speed_x: array<f32>;
+@group(1) @binding(11) var<storage, read_write> speed_y: array<f32>;
+@group(1) @binding(12) var<storage, read_write> next_x: array<f32>;
+@group(1) @binding(13) var<storage, read_write> next_y: array<f32>;
+// Concentration of sediment in the fluid of a cell, and the fraction of its outflow that it can supply.
+@group(1) @binding(14) var<storage, read_write> fluid: array<vec2<f32>>;
+// Square of the speed of the flow in a cell.
+@group(1) @binding(15) var<storage, read_write> square: array<f32>;
+// Cells of springs and drains with the range of their rates, and the rates in metres per second.
+@group(1) @binding(16) var<storage, read> sources: array<vec4<u32>>;
+@group(1) @binding(17) var<storage, read> rates: array<f32>;
+// Workgroups of each kernel of a step, three numbers each.
+@group(1) @binding(18) var<storage, read_write> dispatches: array<u32>;
+
+const COURANT: f32 = 0.5;
+const MOST_STEPS: f32 = 16.0;
+const FILM: f32 = 0.01;
+const FILM_SQUARE: f32 = 1e-6;
+const DRY: f32 = 1e-5;
+const DEEPER: f32 = 0.75;
+const CARRIES: f32 = 2e-5;
+const MOST_LOAD: f32 = 0.5;
+const POOL: f32 = 0.02;
+const DEEP: f32 = 1.0;
+const TINY: f32 = 1.1754944e-38;
+
+fn suspended_fraction() -> f32 {
+    return 1.0 / map.acceleration;
+}
+
+fn inverse_cube_root(number: f32) -> f32 {
+    return exp2(log2(number) * (-1.0 / 3.0));
+}
+
+// Adds a limited amount to a layer: if rounding would add more than the amount, the result is the next lower number.
+fn add_limited(layer: f32, amount: f32) -> f32 {
+    let laid = layer + amount;
+    let below = max(laid - abs(laid) * 8e-8, layer);
+    return select(laid, below, laid - layer > amount);
+}
+
+// Plans the next substep, and starts the next tick if the last one is done.
+@compute @workgroup_size(1)
+fn plan() {
+    var runs = true;
+    var begins = false;
+    if state.left == 0u {
+        runs = state.ticks < state.wanted;
+        begins = runs;
+        if runs && (map.flags & HAS_WATER) != 0u {
+            let wave = max(bitcast<f32>(atomicLoad(&state.wave)), sqrt(map.gravity * bitcast<f32>(atomicLoad(&state.deepest))));
+            let stable = COURANT * map.size / max(wave, sqrt(map.gravity * FILM));
+            let steps = max(ceil(map.seconds / stable), 1.0);
+            state.left = u32(min(steps, MOST_STEPS));
+            state.dt = min(map.seconds / f32(state.left), stable);
+            state.extra += state.left - 1u;
+            state.slow += select(0u, 1u, steps > MOST_STEPS);
+            state.tick_seconds = state.dt * f32(state.left);
+        } else if runs {
+            state.left = 1u;
+            state.tick_seconds = map.thermal_seconds;
+        }
+        if runs {
+            state.seconds = compensated(state.seconds, state.tick_seconds);
+        }
+    }
+    var ends = false;
+    if runs {
+        state.left -= 1u;
+        state.substeps += 1u;
+        ends = state.left == 0u;
+        state.ticks += select(0u, 1u, ends);
+    }
+    // Sources at the start of a tick, water in every substep, thermal erosion at the end of a tick.
+    dispatches[0] = select(0u, 1u, begins && (map.flags & HAS_WATER) != 0u);
+    dispatches[3] = select(0u, map.groups, runs && (map.flags & HAS_WATER) != 0u);
+    dispatches[6] = select(0u, map.groups, ends && (map.flags & HAS_THERMAL) != 0u);
+    if runs {
+        // Overwritten by the step.
+        atomicStore(&state.wave, 0u);
+        atomicStore(&state.deepest, 0u);
+    }
+}
+
+// Runs springs and drains for a tick, each cell by itself.
+@compute @workgroup_size(256)
+fn run_sources(@builtin(local_invocation_index) local: u32) {
+    var given = 0.0;
+    var taken = 0.0;
+    for (var number = local; number < arrayLength(&sources); number += 256u) {
+        let source = sources[number];
+        for (var rate = source.y; rate < source.z; rate++) {
+            let before = water[source.x];
+            let depth = max(before + rates[rate] * state.tick_seconds, 0.0);
+            water[source.x] = depth;
+            given += max(depth - before, 0.0);
+            taken -= min(depth - before, 0.0);
+        }
+    }
+    tally(local, 0u, SPRUNG, given);
+    tally(local, 0u, DRAINED, taken);
+}
+
+// Lets rain fall.
+@compute @workgroup_size(64, 4)
+fn fall(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+) {
+    let place = vec2<i32>(id.xy);
+    var rained = 0.0;
+    if on_map(place) {
+        let cell = cell_of(place);
+        var amount = map.rain * state.dt;
+        if (map.flags & HAS_RAIN_MAP) != 0u {
+            amount *= rain_map[cell];
+        }
+        let before = water[cell];
+        water[cell] = before + amount;
+        rained = water[cell] - before;
+    }
+    tally(local, group_of(group), RAINED, rained);
+}
+
+// Computes ground and level, and those beyond the border.
+@compute @workgroup_size(64, 4)
+fn find_surface(@builtin(global_invocation_id) id: vec3<u32>) {
+    let place = vec2<i32>(id.xy) - 1;
+    if place.x > i32(map.width) || place.y > i32(map.height) {
+        return;
+    }
+    let cell = cell_of(place);
+    if map.edge == OPEN && !on_map(place) {
+        let beyond = start[cell];
+        surface[ringed(place)] = vec2(beyond, beyond + max(map.sea_level - beyond, 0.0));
+        return;
+    }
+    let ground = bedrock[cell] + sand[cell];
+    surface[ringed(place)] = vec2(ground, ground + (water[cell] + suspended[cell] * suspended_fraction()));
+}
+
+// Returns the depth of the fluid at a face between two cells, and its velocity there for a flux.
+fn depth_and_speed(before: vec2<f32>, after: vec2<f32>, flux: f32) -> vec2<f32> {
+    let depth = max(before.y, after.y) - max(before.x, after.x);
+    let least = min(min(before.y - before.x, after.y - after.x), depth);
+    let seen = DEEPER * depth + (1.0 - DEEPER) * least;
+    let speed = flux * (seen / (seen * seen + CARRIES));
+    return vec2(depth, select(0.0, speed, depth > DRY));
+}
+
+fn wave_speed(depth: f32, speed: f32) -> f32 {
+    return abs(speed) + sqrt(map.gravity * max(depth, FILM));
+}
+
+fn face_x(x: i32, y: i32) -> u32 {
+    var column = x;
+    if map.edge == WRAP {
+        column = (x + i32(map.width)) % i32(map.width);
+    }
+    return on_side(y, map.height) * (map.width + 1u) + u32(clamp(column, 0, i32(map.width)));
+}
+
+fn face_y(x: i32, y: i32) -> u32 {
+    var row = y;
+    if map.edge == WRAP {
+        row = (y + i32(map.height)) % i32(map.height);
+    }
+    return u32(clamp(row, 0, i32(map.height))) * map.width + on_side(x, map.width);
+}
+
+// Computes the velocities at the faces, and the speed of the fastest wave.
+@compute @workgroup_size(64, 4)
+fn find_speeds(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = vec2<i32>(id.xy);
+    let fastest = map.size / state.dt;
+    var wave = 0.0;
+    let here = surface[ringed(min(place, vec2(i32(map.width), i32(map.height))))];
+    if place.x <= i32(map.width) && place.y < i32(map.height) {
+        let face = u32(place.y) * (map.width + 1u) + u32(place.x);
+        let found = depth_and_speed(surface[ringed(place - vec2(1, 0))], here, flux_x[face]);
+        speed_x[face] = clamp(found.y, -fastest, fastest);
+        wave = wave_speed(found.x, found.y);
+    }
+    if place.x < i32(map.width) && place.y <= i32(map.height) {
+        let face = u32(place.y) * map.width + u32(place.x);
+        let found = depth_and_speed(surface[ringed(place - vec2(0, 1))], here, flux_y[face]);
+        speed_y[face] = clamp(found.y, -fastest, fastest);
+        wave = max(wave, wave_speed(found.x, found.y));
+    }
+    let most = largest(local, wave);
+    if local == 0u {
+        // Bits of positive numbers have the order of the numbers.
+        atomicMax(&state.wave, bitcast<u32>(most));
+    }
+}
+
+// Fluxes around a face.
+struct Faces {
+    // Along the flux: before, own, after.
+    flux: vec3<f32>,
+    speed: vec3<f32>,
+    // Velocities at the parallel faces on either side, and twice the transverse fluxes there.
+    beside: vec2<f32>,
+    crossing: vec2<f32>,
+}
+
+// Returns the flux of the next step across a face between two cells, before it is limited.
+fn next_flux(faces: Faces, before: vec2<f32>, after: vec2<f32>) -> f32 {
+    let own = faces.flux.y;
+    let speed = faces.speed.y;
+    let dt_over_l = state.dt / map.size;
+    // Each flux advects the momentum of its upwind face.
+    let along = (max(faces.flux.x, 0.0) * faces.speed.x + max(-faces.flux.z, 0.0) * faces.speed.z) - abs(own) * speed;
+    let near = faces.crossing.x;
+    let far = faces.crossing.y;
+    let into = near * select(speed, faces.beside.x, near > 0.0);
+    let aside = into - far * select(faces.beside.y, speed, far > 0.0);
+    let depth = max(before.y, after.y) - max(before.x, after.x);
+    let safe = max(depth, DRY);
+    let driven = (own + dt_over_l * (along + 0.5 * aside)) - map.gravity * dt_over_l * safe * (after.y - before.y);
+    // Friction acts on the magnitude of the flow, not on each component separately.
+    let sideways = 0.25 * (near + far);
+    let whole = sqrt(own * own + sideways * sideways);
+    let third = inverse_cube_root(safe);
+    let fourth = third * third;
+    let drag = map.roughness * state.dt * whole * (fourth * fourth * fourth * third);
+    return select(0.0, driven / (1.0 + drag), depth > DRY);
+}
+
+// Computes the fluxes of the next step.
+@compute @workgroup_size(64, 4)
+fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>) {
+    let place = vec2<i32>(id.xy);
+    let x = place.x;
+    let y = place.y;
+    let width = i32(map.width);
+    let height = i32(map.height);
+    let here = surface[ringed(min(place, vec2(width, height)))];
+    if x <= width && y < height {
+        var faces: Faces;
+        faces.flux = vec3(flux_x[face_x(x - 1, y)], flux_x[face_x(x, y)], flux_x[face_x(x + 1, y)]);
+        faces.speed = vec3(speed_x[face_x(x - 1, y)], speed_x[face_x(x, y)], speed_x[face_x(x + 1, y)]);
+        faces.beside = vec2(speed_x[face_x(x, y - 1)], speed_x[face_x(x, y + 1)]);
+        faces.crossing = vec2(
+            flux_y[face_y(x - 1, y)] + flux_y[face_y(x, y)],
+            flux_y[face_y(x - 1, y + 1)] + flux_y[face_y(x, y + 1)],
+        );
+        let flux = next_flux(faces, surface[ringed(place - vec2(1, 0))], here);
+        let closed = map.edge == WALL && (x == 0 || x == width);
+        next_x[u32(y) * (map.width + 1u) + u32(x)] = select(flux, 0.0, closed);
+    }
+    if x < width && y <= height {
+        var faces: Faces;
+        faces.flux = vec3(flux_y[face_y(x, y - 1)], flux_y[face_y(x, y)], flux_y[face_y(x, y + 1)]);
+        faces.speed = vec3(speed_y[face_y(x, y - 1)], speed_y[face_y(x, y)], speed_y[face_y(x, y + 1)]);
+        faces.beside = vec2(speed_y[face_y(x - 1, y)], speed_y[face_y(x + 1, y)]);
+        faces.crossing = vec2(
+            flux_x[face_x(x, y - 1)] + flux_x[face_x(x, y)],
+            flux_x[face_x(x + 1, y - 1)] + flux_x[face_x(x + 1, y)],
+        );
+        let flux = next_flux(faces, surface[ringed(place - vec2(0, 1))], here);
+        let closed = map.edge == WALL && (y == 0 || y == height);
+        next_y[u32(y) * map.width + u32(x)] = select(flux, 0.0, closed);
+    }
+}
+
+// Computes the concentration of sediment in each cell, and the limit of its outflow.
+@compute @workgroup_size(64, 4)
+fn find_limits(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+) {
+    let place = vec2<i32>(id.xy);
+    var limited = false;
+    if on_map(place) {
+        let cell = cell_of(place);
+        let left = u32(place.y) * (map.width + 1u) + u32(place.x);
+        let out = (max(-next_x[left], 0.0) + max(next_x[left + 1u], 0.0)) + (max(-next_y[cell], 0.0) + max(next_y[cell + map.width], 0.0));
+        let wanted = out * (state.dt / map.size);
+        let held = water[cell] + suspended[cell] * suspended_fraction();
+        // A millionth is kept, so that rounding removes no more than there is.
+        let most = held * (1.0 - 1e-6);
+        limited = wanted > most;
+        fluid[cell] = vec2(suspended[cell] / (held + TINY), select(1.0, most / max(wanted, TINY), limited));
+    }
+    count(local, group_of(group), OUTFLOW_LIMITED, limited);
+}
+
+// Returns concentration and limit of the fluid in a cell, or beyond an open border.
+fn fluid_at(place: vec2<i32>) -> vec2<f32> {
+    if map.edge == OPEN && !on_map(place) {
+        return vec2(0.0, 1.0);
+    }
+    return fluid[cell_of(place)];
+}
+
+// Limits the fluxes to what their upwind cells hold.
+@compute @workgroup_size(64, 4)
+fn limit_fluxes(@builtin(global_invocation_id) id: vec3<u32>) {
+    let place = vec2<i32>(id.xy);
+    if place.x <= i32(map.width) && place.y < i32(map.height) {
+        let face = u32(place.y) * (map.width + 1u) + u32(place.x);
+        let next = next_x[face];
+        flux_x[face] = next * select(fluid_at(place), fluid_at(place - vec2(1, 0)), next > 0.0).y;
+    }
+    if place.x < i32(map.width) && place.y <= i32(map.height) {
+        let face = u32(place.y) * map.width + u32(place.x);
+        let next = next_y[face];
+        flux_y[face] = next * select(fluid_at(place), fluid_at(place - vec2(0, 1)), next > 0.0).y;
+    }
+}
+
+// Moves water and sediment along the fluxes.
+@compute @workgroup_size(64, 4)
+fn move_fluid(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+) {
+    let place = vec2<i32>(id.xy);
+    var water_out = 0.0;
+    var solid_out = 0.0;
+    if on_map(place) {
+        let cell = cell_of(place);
+        let face = u32(place.y) * (map.width + 1u) + u32(place.x);
+        let left = flux_x[face];
+        let right = flux_x[face + 1u];
+        let above = flux_y[cell];
+        let below = flux_y[cell + map.width];
+        let own = fluid[cell].x;
+        let load_left = left * select(own, fluid_at(place - vec2(1, 0)).x, left > 0.0);
+        let load_right = right * select(fluid_at(place + vec2(1, 0)).x, own, right > 0.0);
+        let load_above = above * select(own, fluid_at(place - vec2(0, 1)).x, above > 0.0);
+        let load_below = below * select(fluid_at(place + vec2(0, 1)).x, own, below > 0.0);
+        let dt_over_l = state.dt / map.size;
+        let inflow = (left - right) + (above - below);
+        let load_in = (load_left - load_right) + (load_above - load_below);
+        let wet = water[cell];
+        let before = suspended[cell];
+        let s = max(before + dt_over_l * load_in, 0.0);
+        let d = max(wet + dt_over_l * (inflow - load_in * suspended_fraction()), 0.0);
+        // Velocity from the mean of the depths before and after, damped over thin films.
+        let mean = 0.5 * ((wet + before * suspended_fraction()) + (d + s * suspended_fraction()));
+        let scale = 0.5 * (mean / (mean * mean + FILM_SQUARE));
+        let velocity = vec2(left + right, above + below) * scale;
+        let fastest = map.size / state.dt;
+        water[cell] = d;
+        suspended[cell] = s;
+        square[cell] = min(dot(velocity, velocity), fastest * fastest);
+        if map.edge == OPEN {
+            var fluxes = 0.0;
+            var loads = 0.0;
+            if place.x == 0 { fluxes -= left; loads -= load_left; }
+            if place.x == i32(map.width) - 1 { fluxes += right; loads += load_right; }
+            if place.y == 0 { fluxes -= above; loads -= load_above; }
+            if place.y == i32(map.height) - 1 { fluxes += below; loads += load_below; }
+            water_out = dt_over_l * (fluxes - suspended_fraction() * loads);
+            solid_out = dt_over_l * loads;
+        }
+    }
+    let number = group_of(group);
+    tally(local, number, WATER_OUT, water_out);
+    tally(local, number, SOLID_OUT, solid_out);
+}
+
+// Erodes the bed and deposits sediment.
+@compute @workgroup_size(64, 4)
+fn exchange(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+) {
+    let place = vec2<i32>(id.xy);
+    var eroded = 0.0;
+    var deposited = 0.0;
+    var evaporated = 0.0;
+    var erosion_limited = false;
+    var deposition_limited = false;
+    var depth = 0.0;
+    if on_map(place) {
+        let cell = cell_of(place);
+        let d = water[cell];
+        let s = suspended[cell];
+        let fraction = suspended_fraction();
+        let dt_over_l = state.dt / map.size;
+        let step_fraction = clamp(max(100.0 / (map.acceleration * map.acceleration), 0.25 * dt_over_l), 0.005, 0.25);
+        // Transport capacity from the energy slope.
+        let third = inverse_cube_root(max(d, DRY));
+        let slope = map.roughness / map.gravity * square[cell] * ((third * third) * (third * third));
+        let power = slope * slope / (1.0 + slope * slope) * square[cell];
+        let concentration = min(map.capacity * sqrt(power) * max(1.0 - d * map.per_depth, 0.0), MOST_LOAD);
+        let deficit = (concentration * d - s * fraction) * map.acceleration;
+        let here = surface[ringed(place)].x;
+        let left = surface[ringed(place - vec2(1, 0))].x;
+        let right = surface[ringed(place + vec2(1, 0))].x;
+        let above = surface[ringed(place - vec2(0, 1))].x;
+        let below = surface[ringed(place + vec2(0, 1))].x;
+        let lowest = min(min(left, right), min(above, below));
+        let highest = max(max(left, right), max(above, below));
+        // Sand first, then rock by its softness, to a small fraction of the depth below the lowest neighbour at most.
+        let suspension = map.suspension * state.dt;
+        let want = max(deficit, 0.0);
+        let wanted = want * (suspension / (1.0 + suspension));
+        let gentle = max(step_fraction * max(here - lowest, 0.0), want * fraction);
+        let above_lowest = max(min((here - lowest) + POOL * min(d, DEEP), gentle), 0.0);
+        let loose = min(wanted, above_lowest);
+        let old_bedrock = bedrock[cell];
+        let old_sand = sand[cell];
+        let from_sand = add_limited(s, min(loose, old_sand)) - s;
+        let hard = suspension * 2.0 * softness[cell];
+        let rest = (loose - from_sand) / ((loose + TINY) * (1.0 + hard));
+        let from_rock = add_limited(s, min(want * (rest * hard), max(above_lowest - from_sand, 0.0))) - s;
+        // Bed load fills a pool to the level of the bed around it; a cell that dries deposits all its sediment.
+        let deposition = map.deposition * state.dt;
+        let share = deposition / (1.0 + deposition);
+        let falls = min(max(lowest - here, 0.0), s * share);
+        var settles = select(s, max(max(-deficit, 0.0) * share, falls), d > DRY);
+        let room = max(step_fraction * max(highest - here, 0.0), settles * fraction);
+        deposition_limited = settles > room;
+        settles = s - (s - min(settles, room));
+        let rock = old_bedrock - from_rock;
+        let remaining_sand = old_sand - from_sand;
+        let taken = (old_bedrock - rock) + (old_sand - remaining_sand);
+        let laid = add_limited(remaining_sand, settles);
+        let settled = laid - remaining_sand;
+        let remains = d / (1.0 + map.evaporation * state.dt);
+        bedrock[cell] = rock;
+        sand[cell] = laid;
+        water[cell] = remains;
+        suspended[cell] = (s - settled) + taken;
+        eroded = taken;
+        deposited = settled;
+        evaporated = d - remains;
+        erosion_limited = wanted > above_lowest;
+        depth = remains + suspended[cell] * fraction;
+    }
+    let most = largest(local, depth);
+    if local == 0u {
+        atomicMax(&state.deepest, bitcast<u32>(most));
+    }
+    let number = group_of(group);
+    tally(local, number, ERODED, eroded);
+    tally(local, number, DEPOSITED, deposited);
+    tally(local, number, EVAPORATED, evaporated);
+    count(local, number, EROSION_LIMITED, erosion_limited);
+    count(local, number, DEPOSITION_LIMITED, deposition_limited);
+}
