@@ -54,12 +54,7 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
 
     /// Adds the applications of each limiter in a part of a tick, in the order of [`Info::limiters`](super::Info::limiters).
     pub fn count_limits<const N: usize>(&mut self, times: [u64; N]) {
-        self.limiter_counts.resize(N, LimiterCount::default());
-        for (count, times) in self.limiter_counts.iter_mut().zip(times) {
-            count.last += times;
-            count.all += times;
-            self.counts.limiter_applications += times;
-        }
+        self.add_limits(&times);
     }
 }
 
@@ -77,6 +72,8 @@ pub trait AnySetup {
     fn counts_mut(&mut self) -> &mut ProcessCounts;
     /// Returns the counts of each limiter; those beyond the end are 0.
     fn limiter_counts(&self) -> &[LimiterCount];
+    /// Adds the applications of each limiter in a part of a tick.
+    fn add_limits(&mut self, times: &[u64]);
     /// Resets the limiter counts of the last tick.
     fn begin_tick(&mut self);
     /// Returns the simulated time of the last tick, in seconds; 0 if the process has no clock.
@@ -106,6 +103,15 @@ impl<P: Struct, F: Struct> AnySetup for Setup<P, F> {
 
     fn limiter_counts(&self) -> &[LimiterCount] {
         &self.limiter_counts
+    }
+
+    fn add_limits(&mut self, times: &[u64]) {
+        self.limiter_counts.resize(times.len(), LimiterCount::default());
+        for (count, times) in self.limiter_counts.iter_mut().zip(times) {
+            count.last += times;
+            count.all += times;
+            self.counts.limiter_applications += times;
+        }
     }
 
     fn begin_tick(&mut self) {
