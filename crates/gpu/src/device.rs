@@ -70,6 +70,6 @@ impl Device {
     /// Returns the largest size of a buffer that a kernel can use, in bytes.
     pub(crate) fn largest_binding(&self) -> u64 {
         let limits = self.device.limits();
-        limits.max_buffer_size.min(limits.max_storage_buffer_binding_size.into())
+        limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 }

@@ -31,8 +31,8 @@ pub(crate) enum Buffer {
 }
 
 use Buffer::{
-    Bedrock, Dispatches, Fluid, FluxX, FluxY, NextX, NextY, Rain, Rates, Sand, Softness, Sources, SpeedX, SpeedY, Square,
-    Start, Surface, Suspended, Water,
+    Bedrock, Dispatches, Fluid, FluxX, FluxY, NextX, NextY, Rain, Rates, Sand, Softness, Sources, SpeedX, SpeedY,
+    Square, Start, Surface, Suspended, Water,
 };
 
 /// Shader of a kernel.
@@ -74,12 +74,7 @@ const KERNELS: [KernelInfo; 12] = [
         dispatch: SOURCES,
         buffers: &[(2, Water, false), (16, Sources, true), (17, Rates, true)],
     },
-    KernelInfo {
-        name: "fall",
-        shader: Shader::Water,
-        dispatch: WATER,
-        buffers: &[(2, Water, false), (6, Rain, true)],
-    },
+    KernelInfo { name: "fall", shader: Shader::Water, dispatch: WATER, buffers: &[(2, Water, false), (6, Rain, true)] },
     KernelInfo {
         name: "find_surface",
         shader: Shader::Water,
@@ -97,13 +92,7 @@ const KERNELS: [KernelInfo; 12] = [
         name: "find_speeds",
         shader: Shader::Water,
         dispatch: WATER,
-        buffers: &[
-            (7, Surface, false),
-            (8, FluxX, false),
-            (9, FluxY, false),
-            (10, SpeedX, false),
-            (11, SpeedY, false),
-        ],
+        buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, SpeedX, false), (11, SpeedY, false)],
     },
     KernelInfo {
         name: "find_fluxes",
@@ -135,13 +124,7 @@ const KERNELS: [KernelInfo; 12] = [
         name: "limit_fluxes",
         shader: Shader::Water,
         dispatch: WATER,
-        buffers: &[
-            (8, FluxX, false),
-            (9, FluxY, false),
-            (12, NextX, false),
-            (13, NextY, false),
-            (14, Fluid, false),
-        ],
+        buffers: &[(8, FluxX, false), (9, FluxY, false), (12, NextX, false), (13, NextY, false), (14, Fluid, false)],
     },
     KernelInfo {
         name: "move_fluid",
@@ -180,13 +163,7 @@ const KERNELS: [KernelInfo; 12] = [
         name: "slide",
         shader: Shader::Thermal,
         dispatch: THERMAL,
-        buffers: &[
-            (0, Bedrock, false),
-            (1, Sand, false),
-            (2, Water, true),
-            (3, Softness, true),
-            (5, Surface, false),
-        ],
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (2, Water, true), (3, Softness, true), (5, Surface, false)],
     },
 ];
 

@@ -7,9 +7,11 @@
 
 mod device;
 mod kernels;
+mod map;
 mod run;
 
 pub use self::{
     device::{Device, DeviceError},
-    run::{GpuRun, find_obstacle},
+    map::find_obstacle,
+    run::GpuRun,
 };

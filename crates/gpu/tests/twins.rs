@@ -13,7 +13,8 @@ use thalweg_sim::{
 
 /// Returns a hilly terrain with sand, rain and a spring.
 fn hills(side: u32, edge: Edge) -> Terrain {
-    let params = TerrainParams { width: side, height: side, cell_size: 4.0, sand: 1.0, edge, ..TerrainParams::default() };
+    let params =
+        TerrainParams { width: side, height: side, cell_size: 4.0, sand: 1.0, edge, ..TerrainParams::default() };
     let mut terrain = generate(&params, 3);
     terrain.sources.push(Source { place: [0.4, 0.3], radius: 10.0, rate: 20.0, ticks: Some((3, 30)) });
     terrain
@@ -54,7 +55,9 @@ fn assert_alike(device: &Device, start: &Simulation, ticks: u32, tolerance: f64)
         println!("{}: {difference:e} of {change:e}", layer.key());
         assert!(difference <= tolerance * change, "{}: {difference:e} of {change:e}", layer.key());
     }
-    let moved = |simulation: &Simulation| simulation.ledger.solid.sum(|row| row.moved) + simulation.ledger.water.sum(|row| row.inflow);
+    let moved = |simulation: &Simulation| {
+        simulation.ledger.solid.sum(|row| row.moved) + simulation.ledger.water.sum(|row| row.inflow)
+    };
     let residuals = [card.solid_residual().abs(), card.water_residual().abs()];
     println!("residuals {residuals:?} of {}", moved(&card));
     assert!(residuals.iter().all(|residual| *residual <= 1e-5 * moved(&card)), "{residuals:?} of {}", moved(&card));
