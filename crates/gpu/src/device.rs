@@ -1,12 +1,22 @@
 //! The graphics card.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
+};
+
+use crate::kernels::{Kernel, KernelInfo, Pipelines};
 
 /// A graphics card and its queue of commands.
+#[derive(Clone)]
 pub struct Device {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
+    pipelines: Arc<Pipelines>,
 }
 
 /// Reason why no graphics card can be used, as a sentence.
@@ -20,6 +30,12 @@ impl fmt::Display for DeviceError {
 }
 
 impl std::error::Error for DeviceError {}
+
+impl DeviceError {
+    pub(crate) fn lost(error: &dyn fmt::Display) -> Self {
+        Self(format!("the connection to the graphics card is lost ({error})"))
+    }
+}
 
 impl Device {
     /// Opens the graphics card that the driver prefers for performance, or the one named in the environment variable
@@ -58,7 +74,25 @@ impl Device {
         let opened = futures_lite::future::block_on(adapter.request_device(&descriptor));
         let (device, queue) =
             opened.map_err(|error| DeviceError(format!("the graphics driver refuses a device ({error})")))?;
-        Ok(Self { device, queue, info: adapter.get_info() })
+        // Errors are read where they arise.
+        device.on_uncaptured_error(Arc::new(|_| {}));
+        Ok(Self::of(device, queue, adapter.get_info()))
+    }
+
+    /// Uses a graphics card that is open already.
+    pub fn of(device: wgpu::Device, queue: wgpu::Queue, info: wgpu::AdapterInfo) -> Self {
+        let pipelines = Arc::new(Pipelines::new(&device));
+        Self { device, queue, info, pipelines }
+    }
+
+    /// Returns `true` if the processor stands in for the card.
+    pub fn is_software(&self) -> bool {
+        self.info.device_type == wgpu::DeviceType::Cpu
+    }
+
+    /// Gives the card up, as the loss of its driver does.
+    pub fn destroy(&self) {
+        self.device.destroy();
     }
 
     /// Returns the name of the card and its driver.
@@ -72,4 +106,79 @@ impl Device {
         let limits = self.device.limits();
         limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
+
+    /// Returns the kernels that pass a filter, in the order of a step.
+    pub(crate) fn kernels(
+        &self,
+        shared: [&wgpu::Buffer; 2],
+        buffers: &[wgpu::Buffer],
+        needed: impl Fn(&KernelInfo) -> bool,
+    ) -> Vec<Kernel> {
+        self.pipelines.kernels(&self.device, shared, buffers, needed)
+    }
+
+    /// Runs commands, and returns the error that the driver reports for them.
+    pub(crate) fn checked<T>(&self, commands: impl FnOnce() -> T) -> Result<T, DeviceError> {
+        let scopes = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::Internal];
+        let scopes = scopes.map(|filter| self.device.push_error_scope(filter));
+        let done = commands();
+        // The last scope pushed is popped first.
+        let errors = scopes.into_iter().rev().map(|scope| futures_lite::future::block_on(scope.pop()));
+        match errors.collect::<Vec<_>>().into_iter().flatten().next() {
+            None => Ok(done),
+            Some(wgpu::Error::OutOfMemory { .. }) => {
+                Err(DeviceError(format!("{} has not enough free memory", self.info.name)))
+            }
+            Some(error) => Err(DeviceError::lost(&error)),
+        }
+    }
+
+    /// Waits for everything submitted.
+    pub(crate) fn wait(&self) -> Result<(), DeviceError> {
+        self.device.poll(wgpu::PollType::wait_indefinitely()).map(drop).map_err(|error| DeviceError::lost(&error))
+    }
+
+    /// Handles what has arrived.
+    pub(crate) fn poll(&self) -> Result<(), DeviceError> {
+        self.device.poll(wgpu::PollType::Poll).map(drop).map_err(|error| DeviceError::lost(&error))
+    }
+
+    /// Creates a buffer through which the processor reads.
+    pub(crate) fn staging(&self, bytes: u64) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("read-back"),
+            size: bytes,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// Returns copies of buffers, mapped for reading.
+    pub(crate) fn read(&self, buffers: &[&wgpu::Buffer]) -> Result<Vec<wgpu::Buffer>, DeviceError> {
+        let (copies, arrivals) = self.checked(|| {
+            let copies: Vec<wgpu::Buffer> = buffers.iter().map(|buffer| self.staging(buffer.size())).collect();
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            for (buffer, copy) in buffers.iter().zip(&copies) {
+                encoder.copy_buffer_to_buffer(buffer, 0, copy, 0, buffer.size());
+            }
+            self.queue.submit([encoder.finish()]);
+            let arrivals: Vec<_> = copies.iter().map(map).collect();
+            (copies, arrivals)
+        })?;
+        self.wait()?;
+        for arrival in arrivals {
+            let mapped = arrival.recv().map_err(|error| DeviceError::lost(&error))?;
+            mapped.map_err(|error| DeviceError::lost(&error))?;
+        }
+        Ok(copies)
+    }
+}
+
+/// Maps a buffer for reading, as soon as what was submitted is done.
+pub(crate) fn map(buffer: &wgpu::Buffer) -> Receiver<Result<(), wgpu::BufferAsyncError>> {
+    let (tell, hear) = channel();
+    buffer.slice(..).map_async(wgpu::MapMode::Read, move |mapped| {
+        let _ = tell.send(mapped);
+    });
+    hear
 }

@@ -1,6 +1,8 @@
 //! The kernels and the buffers that they use.
 
-use crate::Device;
+use std::sync::OnceLock;
+
+use crate::map::{HAS_THERMAL, HAS_WATER};
 
 /// Buffers of a run, in the order of [`Buffer`].
 pub(crate) const BUFFERS: usize = 19;
@@ -58,6 +60,8 @@ pub(crate) struct KernelInfo {
     pub(crate) name: &'static str,
     shader: Shader,
     pub(crate) dispatch: Dispatch,
+    /// Flags of [`Map`](crate::map::Map), one of which it needs; 0 if it always runs.
+    pub(crate) needs: u32,
     buffers: &'static [Binding],
 }
 
@@ -66,19 +70,33 @@ const WATER: Dispatch = Dispatch::Planned(3);
 const THERMAL: Dispatch = Dispatch::Planned(6);
 
 /// Kernels of a step, in their order.
-const KERNELS: [KernelInfo; 12] = [
-    KernelInfo { name: "plan", shader: Shader::Water, dispatch: Dispatch::One, buffers: &[(18, Dispatches, false)] },
+static KERNELS: [KernelInfo; 12] = [
+    KernelInfo {
+        name: "plan",
+        shader: Shader::Water,
+        dispatch: Dispatch::One,
+        needs: 0,
+        buffers: &[(18, Dispatches, false)],
+    },
     KernelInfo {
         name: "run_sources",
         shader: Shader::Water,
         dispatch: SOURCES,
+        needs: HAS_WATER,
         buffers: &[(2, Water, false), (16, Sources, true), (17, Rates, true)],
     },
-    KernelInfo { name: "fall", shader: Shader::Water, dispatch: WATER, buffers: &[(2, Water, false), (6, Rain, true)] },
+    KernelInfo {
+        name: "fall",
+        shader: Shader::Water,
+        dispatch: WATER,
+        needs: HAS_WATER,
+        buffers: &[(2, Water, false), (6, Rain, true)],
+    },
     KernelInfo {
         name: "find_surface",
         shader: Shader::Water,
         dispatch: WATER,
+        needs: HAS_WATER,
         buffers: &[
             (0, Bedrock, false),
             (1, Sand, false),
@@ -92,12 +110,14 @@ const KERNELS: [KernelInfo; 12] = [
         name: "find_speeds",
         shader: Shader::Water,
         dispatch: WATER,
+        needs: HAS_WATER,
         buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, SpeedX, false), (11, SpeedY, false)],
     },
     KernelInfo {
         name: "find_fluxes",
         shader: Shader::Water,
         dispatch: WATER,
+        needs: HAS_WATER,
         buffers: &[
             (7, Surface, false),
             (8, FluxX, false),
@@ -112,6 +132,7 @@ const KERNELS: [KernelInfo; 12] = [
         name: "find_limits",
         shader: Shader::Water,
         dispatch: WATER,
+        needs: HAS_WATER,
         buffers: &[
             (2, Water, false),
             (3, Suspended, false),
@@ -124,12 +145,14 @@ const KERNELS: [KernelInfo; 12] = [
         name: "limit_fluxes",
         shader: Shader::Water,
         dispatch: WATER,
+        needs: HAS_WATER,
         buffers: &[(8, FluxX, false), (9, FluxY, false), (12, NextX, false), (13, NextY, false), (14, Fluid, false)],
     },
     KernelInfo {
         name: "move_fluid",
         shader: Shader::Water,
         dispatch: WATER,
+        needs: HAS_WATER,
         buffers: &[
             (2, Water, false),
             (3, Suspended, false),
@@ -143,6 +166,7 @@ const KERNELS: [KernelInfo; 12] = [
         name: "exchange",
         shader: Shader::Water,
         dispatch: WATER,
+        needs: HAS_WATER,
         buffers: &[
             (0, Bedrock, false),
             (1, Sand, false),
@@ -157,12 +181,14 @@ const KERNELS: [KernelInfo; 12] = [
         name: "find_loose",
         shader: Shader::Thermal,
         dispatch: THERMAL,
+        needs: HAS_THERMAL,
         buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false)],
     },
     KernelInfo {
         name: "slide",
         shader: Shader::Thermal,
         dispatch: THERMAL,
+        needs: HAS_THERMAL,
         buffers: &[(0, Bedrock, false), (1, Sand, false), (2, Water, true), (3, Softness, true), (5, Surface, false)],
     },
 ];
@@ -176,6 +202,18 @@ impl Shader {
     pub(crate) fn source(self) -> String {
         [COMMON, if self == Self::Water { WATER_SHADER } else { THERMAL_SHADER }].concat()
     }
+}
+
+/// Compiled kernels of a device, each compiled at its first use.
+pub(crate) struct Pipelines {
+    /// Layout of the map and the state.
+    shared: wgpu::BindGroupLayout,
+    pipelines: [OnceLock<Pipeline>; KERNELS.len()],
+}
+
+struct Pipeline {
+    pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
 }
 
 /// A kernel with its buffers, ready to run.
@@ -195,58 +233,75 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntr
     }
 }
 
-fn bind<'a>(binding: u32, buffer: &'a wgpu::Buffer) -> wgpu::BindGroupEntry<'a> {
+fn bind(binding: u32, buffer: &wgpu::Buffer) -> wgpu::BindGroupEntry<'_> {
     wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }
 }
 
-/// Returns the kernels of a step, with the map, the state and the other buffers of a run.
-pub(crate) fn kernels(device: &Device, [map, state]: [&wgpu::Buffer; 2], buffers: &[wgpu::Buffer]) -> Vec<Kernel> {
-    let gpu = &device.device;
-    let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
-    let shared_layout = gpu.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("map and state"),
-        entries: &[entry(0, wgpu::BufferBindingType::Uniform), entry(1, storage(false))],
-    });
-    let shared = gpu.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("map and state"),
-        layout: &shared_layout,
-        entries: &[bind(0, map), bind(1, state)],
-    });
-    let module = |shader: Shader| {
-        gpu.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: None,
-            source: wgpu::ShaderSource::Wgsl(shader.source().into()),
-        })
-    };
-    let (water, thermal) = (module(Shader::Water), module(Shader::Thermal));
-    let kernel = |info: &'static KernelInfo| {
+fn storage(read_only: bool) -> wgpu::BufferBindingType {
+    wgpu::BufferBindingType::Storage { read_only }
+}
+
+impl Pipelines {
+    pub(crate) fn new(device: &wgpu::Device) -> Self {
+        let shared = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("map and state"),
+            entries: &[entry(0, wgpu::BufferBindingType::Uniform), entry(1, storage(false))],
+        });
+        Self { shared, pipelines: std::array::from_fn(|_| OnceLock::new()) }
+    }
+
+    /// Compiles a kernel.
+    fn compile(&self, device: &wgpu::Device, info: &KernelInfo) -> Pipeline {
         let entries: Vec<_> =
             info.buffers.iter().map(|&(binding, _, read_only)| entry(binding, storage(read_only))).collect();
-        let layout = gpu
+        let layout = device
             .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(info.name), entries: &entries });
-        let entries: Vec<_> =
-            info.buffers.iter().map(|&(binding, buffer, _)| bind(binding, &buffers[buffer as usize])).collect();
-        let own = gpu.create_bind_group(&wgpu::BindGroupDescriptor {
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(info.name),
-            layout: &layout,
-            entries: &entries,
-        });
-        let layout = gpu.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(info.name),
-            bind_group_layouts: &[Some(&shared_layout), Some(&layout)],
+            bind_group_layouts: &[Some(&self.shared), Some(&layout)],
             immediate_size: 0,
         });
-        let pipeline = gpu.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(info.name),
-            layout: Some(&layout),
-            module: if info.shader == Shader::Water { &water } else { &thermal },
+            source: wgpu::ShaderSource::Wgsl(info.shader.source().into()),
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(info.name),
+            layout: Some(&pipeline_layout),
+            module: &module,
             entry_point: Some(info.name),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
-        Kernel { info, pipeline, shared: shared.clone(), own }
-    };
-    KERNELS.iter().map(kernel).collect()
+        Pipeline { pipeline, layout }
+    }
+
+    /// Returns the kernels that pass a filter, in the order of a step, with the map, the state and the other buffers.
+    pub(crate) fn kernels(
+        &self,
+        device: &wgpu::Device,
+        [map, state]: [&wgpu::Buffer; 2],
+        buffers: &[wgpu::Buffer],
+        needed: impl Fn(&KernelInfo) -> bool,
+    ) -> Vec<Kernel> {
+        let shared = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("map and state"),
+            layout: &self.shared,
+            entries: &[bind(0, map), bind(1, state)],
+        });
+        let kernel = |(info, compiled): (&'static KernelInfo, &OnceLock<Pipeline>)| {
+            let Pipeline { pipeline, layout } = compiled.get_or_init(|| self.compile(device, info));
+            let entries: Vec<_> =
+                info.buffers.iter().map(|&(binding, buffer, _)| bind(binding, &buffers[buffer as usize])).collect();
+            let own = device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some(info.name),
+                layout,
+                entries: &entries,
+            });
+            Kernel { info, pipeline: pipeline.clone(), shared: shared.clone(), own }
+        };
+        KERNELS.iter().zip(&self.pipelines).filter(|(info, _)| needed(info)).map(kernel).collect()
+    }
 }
 
 impl Kernel {

@@ -8,10 +8,10 @@
 mod device;
 mod kernels;
 mod map;
-mod run;
+mod simulation;
 
 pub use self::{
     device::{Device, DeviceError},
     map::find_obstacle,
-    run::GpuRun,
+    simulation::GpuSimulation,
 };

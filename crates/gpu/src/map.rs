@@ -8,6 +8,8 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
+use crate::kernels::KernelInfo;
+
 /// Columns and rows of a workgroup.
 const GROUP: [usize; 2] = [64, 4];
 
@@ -127,6 +129,17 @@ impl Map {
             map.failure = params.rate;
         }
         map
+    }
+
+    /// Returns `true` if a step with these parameters runs a kernel.
+    pub(crate) fn needs(&self, kernel: &KernelInfo) -> bool {
+        kernel.needs == 0 || self.flags & kernel.needs != 0
+    }
+
+    /// Returns `true` if a simulation with other parameters has the same buffers and kernels.
+    pub(crate) fn has_buffers_of(&self, other: &Self) -> bool {
+        let key = |map: &Self| (map.width, map.height, map.flags & !HAS_OWN_TIME);
+        key(self) == key(other)
     }
 
     /// Returns the number of workgroups per row and column.

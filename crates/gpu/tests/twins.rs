@@ -1,6 +1,6 @@
 //! The kernels against the processes of the processor.
 
-use thalweg_gpu::{Device, GpuRun};
+use thalweg_gpu::{Device, GpuSimulation};
 use thalweg_sim::{
     core::{
         grid::Grid,
@@ -45,9 +45,9 @@ fn differences(one: &Grid, other: &Grid, before: &Grid) -> [f64; 2] {
 fn assert_alike(device: &Device, start: &Simulation, ticks: u32, tolerance: f64) {
     let (mut processor, mut card) = (start.clone(), start.clone());
     (0..ticks).for_each(|_| processor.tick());
-    let mut run = GpuRun::new(device, &mut card).unwrap_or_else(|error| panic!("{error}"));
-    run.run(ticks, &start.terrain).unwrap_or_else(|error| panic!("{error}"));
-    run.finish(&mut card).unwrap_or_else(|error| panic!("{error}"));
+    let mut run = GpuSimulation::new(device, &mut card).unwrap_or_else(|error| panic!("{error}"));
+    run.run(ticks).unwrap_or_else(|error| panic!("{error}"));
+    run.download(&mut card).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(card.ticks(), processor.ticks());
     for layer in [Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended] {
         let of = |simulation: &Simulation| simulation.terrain.layer_or_empty(layer);
@@ -104,9 +104,9 @@ fn runs_on_one_card_are_bit_identical() {
     let start = simulation(hills(64, Edge::Open), &["water", "thermal"], &[("water", "rain_rate", 0.002)]);
     let run = |parts: &[u32]| {
         let mut card = start.clone();
-        let mut run = GpuRun::new(&device, &mut card).unwrap_or_else(|error| panic!("{error}"));
-        parts.iter().for_each(|ticks| run.run(*ticks, &start.terrain).unwrap_or_else(|error| panic!("{error}")));
-        run.finish(&mut card).unwrap_or_else(|error| panic!("{error}"));
+        let mut run = GpuSimulation::new(&device, &mut card).unwrap_or_else(|error| panic!("{error}"));
+        parts.iter().for_each(|ticks| run.run(*ticks).unwrap_or_else(|error| panic!("{error}")));
+        run.download(&mut card).unwrap_or_else(|error| panic!("{error}"));
         card.terrain
     };
     let whole = run(&[60]);

@@ -208,6 +208,19 @@ impl Simulation {
         (self.tick, self.seconds) = (ticks, seconds);
     }
 
+    /// Records ticks that ran elsewhere, e.g. on a graphics card, once layers, ledger and processes hold their results: their number
+    /// and their simulated time in seconds.
+    pub fn record_ticks(&mut self, ticks: u64, seconds: f64) {
+        self.set_clock(self.tick + ticks, self.seconds + seconds);
+        self.staged = None;
+        let broken = self.slots.iter().find(|slot| slot.enabled && !self.ledger.is_finite(slot.key()));
+        self.fault = broken.map(|slot| Fault {
+            process: slot.process.info().title,
+            tick: self.tick,
+            cause: Cause::not_finite(&self.terrain),
+        });
+    }
+
     /// Seed of the simulation.
     pub fn seed(&self) -> u64 {
         self.seed

@@ -1,0 +1,537 @@
+//! A simulation whose layers are on the graphics card.
+
+use std::{
+    sync::mpsc::{Receiver, TryRecvError},
+    time::{Duration, Instant},
+};
+
+use bytemuck::{Pod, Zeroable};
+use thalweg_sim::{
+    core::{
+        grid::{Grid, GridVersion},
+        terrain::{Layer, Source, Terrain},
+        tiles::Tiling,
+    },
+    process::saved_state::StateValue,
+    simulation::Simulation,
+};
+
+use crate::{
+    Device, DeviceError,
+    kernels::{BUFFERS, Buffer, Kernel, KernelInfo},
+    map::{HAS_OWN_TIME, HAS_THERMAL, HAS_WATER, Map, find_obstacle},
+};
+
+/// Clock and control: `State` in `shaders/sim/common.wgsl`, without its groups.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+struct Clock {
+    dt: f32,
+    left: u32,
+    ticks: u32,
+    wanted: u32,
+    wave: f32,
+    deepest: f32,
+    extra: u32,
+    slow: u32,
+    substeps: u32,
+    tick_seconds: f32,
+    seconds: [f32; 2],
+}
+
+/// Sums and counts of a workgroup: `Group` in `shaders/sim/common.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+struct Group {
+    sums: [[f32; 2]; 12],
+    counts: [u32; 4],
+}
+
+/// Layers on the card, and `true` for those that the kernels change.
+const LAYERS: [(Buffer, Layer, bool); 7] = [
+    (Buffer::Bedrock, Layer::Bedrock, true),
+    (Buffer::Sand, Layer::Sand, true),
+    (Buffer::Water, Layer::Water, true),
+    (Buffer::Suspended, Layer::Suspended, true),
+    (Buffer::Softness, Layer::Softness, false),
+    (Buffer::Start, Layer::Start, false),
+    (Buffer::Rain, Layer::Rain, false),
+];
+
+/// State of the water on the card, beside the layers.
+const FLUXES: [(Buffer, &str); 2] = [(Buffer::FluxX, "flow x"), (Buffer::FluxY, "flow y")];
+
+/// Time that a submission takes at most: drivers reset a card that is busy for seconds.
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// Spring or drain with its cells and its rate in each of them, in metres per second.
+struct CellSource {
+    source: Source,
+    cells: Vec<usize>,
+    rate: f32,
+}
+
+/// Ticks on their way: the clock after them, once it arrives.
+struct Submission {
+    clock: wgpu::Buffer,
+    arrived: Receiver<Result<(), wgpu::BufferAsyncError>>,
+    begun: Instant,
+}
+
+/// Layers of a simulation on a graphics card.
+///
+/// [`upload`](Self::upload) brings them up to date, [`begin`](Self::begin) and [`advance`](Self::advance) run ticks without reading
+/// anything back but the clock, and [`download`](Self::download) brings the simulation up to date.
+pub struct GpuSimulation {
+    device: Device,
+    map: Map,
+    buffers: Vec<wgpu::Buffer>,
+    uniform: wgpu::Buffer,
+    state: wgpu::Buffer,
+    kernels: Vec<Kernel>,
+    /// Versions of the layers that the card holds.
+    versions: [Option<GridVersion>; LAYERS.len()],
+    sources: Vec<CellSource>,
+    /// Sources that are on the card.
+    active: Vec<usize>,
+    clock: Clock,
+    /// Ticks of the simulation at the last upload or download.
+    begun: u64,
+    /// Ticks to run since then.
+    wanted: u32,
+    submission: Option<Submission>,
+    /// Substeps per tick in the last submission, and the duration of a substep in seconds.
+    substeps_per_tick: f32,
+    substep_seconds: f64,
+}
+
+impl GpuSimulation {
+    /// Creates buffers for a simulation and uploads it.
+    ///
+    /// # Errors
+    /// [`find_obstacle`] has found one, or the map is too large for the card.
+    pub fn new(device: &Device, simulation: &mut Simulation) -> Result<Self, DeviceError> {
+        if let Some(obstacle) = find_obstacle(simulation) {
+            return Err(DeviceError(format!("the simulation cannot run on the graphics card, because {obstacle}")));
+        }
+        let map = Map::of(simulation);
+        let terrain = &simulation.terrain;
+        let sources = if map.flags & HAS_WATER != 0 { cell_sources(terrain) } else { Vec::new() };
+        let sizes = buffer_sizes(terrain, &map, &sources);
+        let [columns, rows] = map.groups().map(|count| count as usize);
+        let state_bytes = size_of::<Clock>() + size_of::<Group>() * columns * rows;
+        let most = sizes.into_iter().chain([state_bytes]).max().unwrap_or_default() as u64;
+        if most > device.largest_binding() {
+            let (width, height) = (map.width, map.height);
+            let wrong = format!("{} cannot hold a map of {width} × {height} cells in one buffer", device.name());
+            return Err(DeviceError(wrong));
+        }
+        let (buffers, uniform, state, kernels) = device.checked(|| {
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+            let buffer = |bytes: usize, usage: wgpu::BufferUsages| {
+                device.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("simulation"),
+                    size: bytes.next_multiple_of(16).max(16) as u64,
+                    usage,
+                    mapped_at_creation: false,
+                })
+            };
+            let indirect = |index: usize| {
+                let is_indirect = index == Buffer::Dispatches as usize;
+                if is_indirect { wgpu::BufferUsages::INDIRECT } else { wgpu::BufferUsages::empty() }
+            };
+            let buffers: Vec<wgpu::Buffer> =
+                sizes.into_iter().enumerate().map(|(index, bytes)| buffer(bytes, usage | indirect(index))).collect();
+            let state = buffer(state_bytes, usage);
+            let uniform = buffer(size_of::<Map>(), wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST);
+            let kernels = device.kernels([&uniform, &state], &buffers, |info| map.needs(info));
+            (buffers, uniform, state, kernels)
+        })?;
+        let mut created = Self {
+            device: device.clone(),
+            map,
+            buffers,
+            uniform,
+            state,
+            kernels,
+            versions: [None; LAYERS.len()],
+            sources,
+            active: Vec::new(),
+            clock: Clock::default(),
+            begun: 0,
+            wanted: 0,
+            submission: None,
+            substeps_per_tick: 1.0,
+            substep_seconds: LONGEST.as_secs_f64(),
+        };
+        created.write_all(simulation)?;
+        Ok(created)
+    }
+
+    /// Returns `true` if a simulation has the size, the processes and the sources of this one.
+    pub fn fits(&self, simulation: &Simulation) -> bool {
+        let terrain = &simulation.terrain;
+        find_obstacle(simulation).is_none()
+            && self.map.has_buffers_of(&Map::of(simulation))
+            && (self.map.flags & HAS_WATER == 0
+                || self.sources.iter().map(|source| &source.source).eq(&terrain.sources))
+    }
+
+    /// Uploads what has changed in a simulation since the last upload or download, between two ticks.
+    ///
+    /// # Errors
+    /// The connection to the card is lost, or the simulation no longer [fits](Self::fits).
+    pub fn upload(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
+        if self.fits(simulation) {
+            self.map = Map::of(simulation);
+            self.write_all(simulation)
+        } else {
+            *self = Self::new(&self.device.clone(), simulation)?;
+            Ok(())
+        }
+    }
+
+    fn write_all(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
+        let device = self.device.clone();
+        device.checked(|| {
+            let write = |buffer: &wgpu::Buffer, bytes: &[u8]| device.queue.write_buffer(buffer, 0, bytes);
+            write(&self.uniform, bytemuck::bytes_of(&self.map));
+            let terrain = &simulation.terrain;
+            for (&(buffer, layer, _), held) in LAYERS.iter().zip(&mut self.versions) {
+                let Some(grid) = terrain.layer(layer) else { continue };
+                let version = Some(grid.version());
+                if *held != version {
+                    write_changes(&device.queue, &self.buffers[buffer as usize], grid, *held);
+                    *held = version;
+                }
+            }
+            let [columns, rows] = self.map.groups();
+            write(
+                &self.buffers[Buffer::Dispatches as usize],
+                bytemuck::bytes_of(&[0, 1, 1, columns, rows, 1, columns, rows, 1]),
+            );
+            self.clock = Clock::default();
+            let Simulation { slots, terrain, .. } = simulation;
+            if let Some(slot) = slots.iter_mut().find(|slot| slot.enabled && slot.key() == "water") {
+                // Courant number 0.5.
+                self.clock.wave = 0.5 * terrain.cell_size / slot.process.largest_stable_dt(terrain);
+                for (name, value) in slot.process.state_values(terrain) {
+                    let buffer = FLUXES.iter().find(|(_, own)| *own == name);
+                    if let (Some((buffer, _)), StateValue::Cells(cells)) = (buffer, value) {
+                        write(&self.buffers[*buffer as usize], bytemuck::cast_slice(cells));
+                    }
+                }
+            }
+            self.begin_account();
+        })?;
+        self.begun = simulation.ticks();
+        Ok(())
+    }
+
+    /// Clears sums and counts on the card.
+    fn begin_account(&mut self) {
+        let Clock { wave, deepest, .. } = self.clock;
+        self.clock = Clock { wave, deepest, ..Clock::default() };
+        self.wanted = 0;
+        let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.clear_buffer(&self.state, size_of::<Clock>() as u64, None);
+        self.device.queue.write_buffer(&self.state, 0, bytemuck::bytes_of(&self.clock));
+        self.device.queue.submit([encoder.finish()]);
+    }
+
+    /// Returns the number of ticks that have been run since the last upload or download.
+    pub fn finished_ticks(&self) -> u32 {
+        self.clock.ticks
+    }
+
+    /// Returns `true` if all ticks have run.
+    pub fn is_idle(&self) -> bool {
+        self.submission.is_none()
+    }
+
+    /// Runs ticks and waits for them.
+    ///
+    /// # Errors
+    /// The connection to the card is lost.
+    pub fn run(&mut self, ticks: u32) -> Result<(), DeviceError> {
+        self.begin(ticks)?;
+        self.finish()
+    }
+
+    /// Begins more ticks.
+    ///
+    /// # Errors
+    /// The connection to the card is lost.
+    pub fn begin(&mut self, ticks: u32) -> Result<(), DeviceError> {
+        self.wanted += ticks;
+        if self.is_idle() && self.clock.ticks < self.wanted { self.submit() } else { Ok(()) }
+    }
+
+    /// Waits for all ticks.
+    ///
+    /// # Errors
+    /// The connection to the card is lost.
+    pub fn finish(&mut self) -> Result<(), DeviceError> {
+        while !self.is_idle() {
+            self.device.wait()?;
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Submits the next part of the ticks if the last one has been done, without waiting.
+    ///
+    /// # Errors
+    /// The connection to the card is lost.
+    pub fn advance(&mut self) -> Result<(), DeviceError> {
+        let Some(submission) = &self.submission else { return Ok(()) };
+        self.device.poll()?;
+        match submission.arrived.try_recv() {
+            Err(TryRecvError::Empty) => return Ok(()),
+            Err(error @ TryRecvError::Disconnected) => return Err(DeviceError::lost(&error)),
+            Ok(arrived) => arrived.map_err(|error| DeviceError::lost(&error))?,
+        }
+        let before = self.clock;
+        self.clock = {
+            let mapped = submission.clock.slice(..).get_mapped_range();
+            *bytemuck::from_bytes(&mapped[..size_of::<Clock>()])
+        };
+        let [ticks, substeps] = [self.clock.ticks - before.ticks, self.clock.substeps - before.substeps];
+        if substeps > 0 {
+            self.substep_seconds = submission.begun.elapsed().as_secs_f64() / f64::from(substeps);
+        }
+        self.substeps_per_tick =
+            if ticks > 0 { substeps as f32 / ticks as f32 } else { (2.0 * self.substeps_per_tick).min(64.0) };
+        self.submission = None;
+        if self.clock.ticks < self.wanted { self.submit() } else { Ok(()) }
+    }
+
+    /// Submits substeps, up to the next tick in which a source starts or ends.
+    fn submit(&mut self) -> Result<(), DeviceError> {
+        let next = self.begun + u64::from(self.clock.ticks) + 1;
+        let running = |tick: u64| -> Vec<usize> {
+            (0..self.sources.len()).filter(|&index| self.sources[index].source.runs(tick)).collect()
+        };
+        let active = running(next);
+        let rest = self.wanted - self.clock.ticks;
+        let same = 1 + (1..rest).take_while(|ahead| running(next + u64::from(*ahead)) == active).count() as u32;
+        let longest = (LONGEST.as_secs_f64() / self.substep_seconds).clamp(1.0, 4096.0) as u32;
+        let substeps = ((same as f32 * self.substeps_per_tick).ceil() as u32).clamp(1, longest);
+        let device = self.device.clone();
+        let submission = device.checked(|| {
+            if active != self.active {
+                self.write_sources(&active);
+                self.active = active;
+            }
+            let wanted = self.clock.ticks + same;
+            let place = std::mem::offset_of!(Clock, wanted) as u64;
+            device.queue.write_buffer(&self.state, place, bytemuck::bytes_of(&wanted));
+            let mut encoder = device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                for _ in 0..substeps {
+                    for kernel in self.kernels.iter().filter(|kernel| self.has_work(kernel.info)) {
+                        kernel.dispatch(&mut pass, &self.buffers[Buffer::Dispatches as usize]);
+                    }
+                }
+            }
+            let clock = device.staging(size_of::<Clock>() as u64);
+            encoder.copy_buffer_to_buffer(&self.state, 0, &clock, 0, size_of::<Clock>() as u64);
+            device.queue.submit([encoder.finish()]);
+            let arrived = crate::device::map(&clock);
+            Submission { clock, arrived, begun: Instant::now() }
+        })?;
+        self.submission = Some(submission);
+        Ok(())
+    }
+
+    /// Returns `true` if a kernel has anything to do with the present parameters and sources.
+    fn has_work(&self, info: &KernelInfo) -> bool {
+        match info.name {
+            "run_sources" => !self.active.is_empty(),
+            "fall" => self.map.rain > 0.0,
+            _ => true,
+        }
+    }
+
+    /// Writes the cells of active sources and their rates, in the order of the sources.
+    fn write_sources(&self, active: &[usize]) {
+        let mut by_cell = std::collections::BTreeMap::<usize, Vec<f32>>::new();
+        for CellSource { cells, rate, .. } in active.iter().map(|&index| &self.sources[index]) {
+            cells.iter().for_each(|&cell| by_cell.entry(cell).or_default().push(*rate));
+        }
+        let (mut cells, mut rates) = (Vec::<[u32; 4]>::new(), Vec::<f32>::new());
+        for (cell, of_cell) in by_cell {
+            cells.push([cell as u32, rates.len() as u32, (rates.len() + of_cell.len()) as u32, 0]);
+            rates.extend(of_cell);
+        }
+        let buffer = &self.buffers[Buffer::Sources as usize];
+        // The rest has no rates.
+        cells.resize((buffer.size() / 16) as usize, [0; 4]);
+        self.device.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&cells));
+        if !rates.is_empty() {
+            self.device.queue.write_buffer(&self.buffers[Buffer::Rates as usize], 0, bytemuck::cast_slice(&rates));
+        }
+    }
+
+    /// Waits for all ticks, and brings a simulation up to date: layers that changed, clock, ledger and counts.
+    ///
+    /// # Errors
+    /// The connection to the card is lost; the simulation is unchanged.
+    pub fn download(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
+        self.finish()?;
+        if self.clock.ticks == 0 {
+            return Ok(());
+        }
+        let has_water = self.map.flags & HAS_WATER != 0;
+        let is_read = |buffer: Buffer| has_water || matches!(buffer, Buffer::Bedrock | Buffer::Sand);
+        let layers = LAYERS.iter().filter(|(buffer, _, changes)| *changes && is_read(*buffer));
+        let fluxes = FLUXES.iter().filter(|_| has_water);
+        let wanted: Vec<&wgpu::Buffer> = [&self.state]
+            .into_iter()
+            .chain(layers.clone().map(|(buffer, ..)| &self.buffers[*buffer as usize]))
+            .chain(fluxes.clone().map(|(buffer, _)| &self.buffers[*buffer as usize]))
+            .collect();
+        let mut contents = self.device.read(&wanted)?.into_iter();
+        let state = contents.next().expect("the state was read").slice(..).get_mapped_range();
+        let groups: Vec<Group> = bytemuck::pod_collect_to_vec(&state[size_of::<Clock>()..]);
+        for ((_, layer, _), read) in layers.zip(&mut contents) {
+            copy_cells(simulation.terrain.layer_mut(*layer), &read);
+        }
+        for (held, (_, layer, _)) in self.versions.iter_mut().zip(&LAYERS) {
+            *held = simulation.terrain.layer(*layer).map(Grid::version);
+        }
+        let fluxes: Vec<(&str, wgpu::Buffer)> = fluxes.map(|(_, name)| *name).zip(contents).collect();
+        self.book(simulation, &groups);
+        self.write_back_state(simulation, &groups, &fluxes);
+        self.device.clone().checked(|| self.begin_account())?;
+        self.begun = simulation.ticks();
+        Ok(())
+    }
+
+    /// Adds what the kernels moved to the ledger.
+    fn book(&self, simulation: &mut Simulation, groups: &[Group]) {
+        let area = simulation.terrain.cell_area();
+        let sum = |index: usize| -> f64 {
+            groups.iter().map(|group| f64::from(group.sums[index][0]) + f64::from(group.sums[index][1])).sum::<f64>()
+                * area
+        };
+        if self.map.flags & HAS_WATER != 0 {
+            let row = simulation.ledger.water.row("water");
+            let out = sum(4);
+            row.inflow += sum(2) + sum(10) + (-out).max(0.0);
+            row.outflow += sum(11) + out.max(0.0);
+            row.evaporated += sum(3);
+            let row = simulation.ledger.solid.row("water");
+            row.eroded += sum(0);
+            row.deposited += sum(1);
+            row.moved += sum(0) + sum(1);
+            row.outflow += sum(5);
+        }
+        if self.map.flags & HAS_THERMAL != 0 {
+            let row = simulation.ledger.solid.row("thermal");
+            row.eroded += sum(6);
+            row.deposited += sum(7);
+            row.moved += sum(6) + sum(7) + sum(8);
+            row.outflow += sum(9);
+        }
+    }
+
+    /// Writes fluxes, counts and clock back to the processes.
+    fn write_back_state(&self, simulation: &mut Simulation, groups: &[Group], fluxes: &[(&str, wgpu::Buffer)]) {
+        let count = |index: usize| groups.iter().map(|group| u64::from(group.counts[index])).sum::<u64>();
+        let clock = self.clock;
+        let seconds = f64::from(clock.seconds[0]) + f64::from(clock.seconds[1]);
+        let has = |flag| self.map.flags & flag != 0;
+        let follows = has(HAS_WATER) && !has(HAS_OWN_TIME);
+        let morphological = seconds * f64::from(self.map.acceleration);
+        let sliding =
+            if follows { morphological } else { f64::from(clock.ticks) * f64::from(self.map.thermal_seconds) };
+        let Simulation { slots, terrain, .. } = simulation;
+        for slot in slots.iter_mut().filter(|slot| slot.enabled) {
+            slot.process.setup_mut().begin_tick();
+            let (substeps, seconds, limits) = if slot.key() == "water" {
+                for (name, value) in slot.process.state_values(terrain) {
+                    match (fluxes.iter().find(|(own, _)| *own == name), value) {
+                        (Some((_, read)), StateValue::Cells(cells)) => copy_cells(cells, read),
+                        (None, StateValue::Number(wave)) if name == "wave" => *wave = clock.wave.into(),
+                        _ => {}
+                    }
+                }
+                let limits = [clock.extra.into(), clock.slow.into(), count(0), count(1), count(2), 0, 0];
+                (clock.substeps, seconds, limits.to_vec())
+            } else {
+                (clock.ticks, sliding, vec![0])
+            };
+            let setup = slot.process.setup_mut();
+            setup.counts_mut().substeps += u64::from(substeps);
+            setup.counts_mut().seconds += seconds;
+            setup.add_limits(&limits);
+        }
+        simulation.record_ticks(clock.ticks.into(), if has(HAS_WATER) { morphological } else { sliding });
+    }
+}
+
+/// Returns the active and inactive sources of a terrain with their cells.
+fn cell_sources(terrain: &Terrain) -> Vec<CellSource> {
+    let of = |source: &Source| {
+        let cells = source.cells(terrain);
+        let rate = source.rate / (cells.len() as f32 * terrain.cell_area() as f32);
+        CellSource { source: source.clone(), cells, rate }
+    };
+    terrain.sources.iter().map(of).collect()
+}
+
+/// Returns the size of each buffer in bytes.
+fn buffer_sizes(terrain: &Terrain, map: &Map, sources: &[CellSource]) -> [usize; BUFFERS] {
+    let (width, height) = (terrain.width(), terrain.height());
+    let cells = width * height;
+    let source_cells: usize = sources.iter().map(|source| source.cells.len()).sum();
+    let has_water = map.flags & HAS_WATER != 0;
+    let mut sizes = [0; BUFFERS];
+    let mut set = |buffer: Buffer, bytes: usize| sizes[buffer as usize] = bytes;
+    for buffer in [Buffer::Bedrock, Buffer::Sand, Buffer::Water, Buffer::Suspended, Buffer::Softness, Buffer::Start] {
+        set(buffer, 4 * cells);
+    }
+    set(Buffer::Surface, 8 * (width + 2) * (height + 2));
+    set(Buffer::Dispatches, 4 * 9);
+    if has_water {
+        set(Buffer::Rain, if terrain.rain.is_some() { 4 * cells } else { 0 });
+        for buffer in [Buffer::FluxX, Buffer::SpeedX, Buffer::NextX] {
+            set(buffer, 4 * (width + 1) * height);
+        }
+        for buffer in [Buffer::FluxY, Buffer::SpeedY, Buffer::NextY] {
+            set(buffer, 4 * width * (height + 1));
+        }
+        set(Buffer::Fluid, 8 * cells);
+        set(Buffer::Square, 4 * cells);
+        set(Buffer::Sources, 16 * source_cells);
+        set(Buffer::Rates, 4 * source_cells);
+    }
+    sizes
+}
+
+/// Copies the cells in a mapped buffer.
+fn copy_cells(cells: &mut [f32], mapped: &wgpu::Buffer) {
+    let bytes = mapped.slice(..).get_mapped_range();
+    cells.copy_from_slice(&bytemuck::cast_slice(&bytes)[..cells.len()]);
+}
+
+/// Writes the rows of a grid that have changed since a version, or the whole grid.
+fn write_changes(queue: &wgpu::Queue, buffer: &wgpu::Buffer, grid: &Grid, held: Option<GridVersion>) {
+    let tiling = Tiling::new(grid.width(), grid.height());
+    match held.and_then(|held| grid.changed_since(held)) {
+        None => queue.write_buffer(buffer, 0, bytemuck::cast_slice(grid)),
+        Some(tiles) => {
+            let mut done = 0;
+            for tile in tiles {
+                let [_, rows] = tiling.cells(tile);
+                if rows.end > done {
+                    let cells = &grid[rows.start * grid.width()..rows.end * grid.width()];
+                    queue.write_buffer(buffer, (4 * rows.start * grid.width()) as u64, bytemuck::cast_slice(cells));
+                    done = rows.end;
+                }
+            }
+        }
+    }
+}
