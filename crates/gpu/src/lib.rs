@@ -8,10 +8,14 @@
 mod device;
 mod kernels;
 mod map;
+mod runner;
 mod simulation;
+mod trial;
 
 pub use self::{
     device::{Device, DeviceError},
-    map::find_obstacle,
+    map::{begins_on_processor, find_obstacle},
+    runner::Runner,
     simulation::GpuSimulation,
+    trial::{self_test, time_tick},
 };

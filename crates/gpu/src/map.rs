@@ -4,7 +4,7 @@ use bevy_reflect::PartialReflect;
 use bytemuck::{Pod, Zeroable};
 use thalweg_sim::{
     core::terrain::Edge,
-    process::{Mode, Process, thermal, water},
+    process::{Mode, Process, ProcessCounts, thermal, water},
     simulation::Simulation,
 };
 
@@ -15,7 +15,7 @@ const GROUP: [usize; 2] = [64, 4];
 
 /// Parameters of a map: `Map` in `shaders/sim/common.wgsl`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct Map {
     pub(crate) width: u32,
     pub(crate) height: u32,
@@ -68,6 +68,13 @@ pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns `true` if the next tick must run on the processor: the first tick of water that starts from a steady state finds it there.
+pub fn begins_on_processor(simulation: &Simulation) -> bool {
+    enabled(simulation, "water").is_some_and(|water| {
+        params::<water::Params>(water).filled && water.counts() == ProcessCounts::default()
+    })
 }
 
 /// Returns the parameters of a process.

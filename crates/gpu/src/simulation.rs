@@ -177,12 +177,23 @@ impl GpuSimulation {
                 || self.sources.iter().map(|source| &source.source).eq(&terrain.sources))
     }
 
+    /// Returns `true` if nothing has changed in a simulation since the last upload or download.
+    fn is_current(&self, simulation: &Simulation) -> bool {
+        let held = LAYERS.map(|(_, layer, _)| simulation.terrain.layer(layer).map(Grid::version));
+        self.begun == simulation.ticks()
+            && self.versions == held
+            && self.map == Map::of(simulation)
+            && self.fits(simulation)
+    }
+
     /// Uploads what has changed in a simulation since the last upload or download, between two ticks.
     ///
     /// # Errors
     /// The connection to the card is lost, or the simulation no longer [fits](Self::fits).
     pub fn upload(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
-        if self.fits(simulation) {
+        if self.is_current(simulation) {
+            Ok(())
+        } else if self.fits(simulation) {
             self.map = Map::of(simulation);
             self.write_all(simulation)
         } else {

@@ -1,6 +1,6 @@
 //! The kernels against the processes of the processor.
 
-use thalweg_gpu::{Device, GpuSimulation};
+use thalweg_gpu::{Device, GpuSimulation, Runner, self_test, time_tick};
 use thalweg_sim::{
     core::{
         grid::Grid,
@@ -111,4 +111,61 @@ fn runs_on_one_card_are_bit_identical() {
     };
     let whole = run(&[60]);
     assert!(whole == run(&[60]) && whole == run(&[7, 1, 52]));
+}
+
+#[test]
+fn lost_card_is_replaced_by_the_processor() {
+    let Some(device) = device() else { return };
+    let start = simulation(hills(64, Edge::Open), &["water", "thermal"], &[("water", "rain_rate", 0.002)]);
+    let mut lost = start.clone();
+    let mut runner = Runner::on_card(&device, &lost).unwrap_or_else(|error| panic!("{error}"));
+    runner.run(&mut lost, 10).unwrap_or_else(|error| panic!("{error}"));
+    let mut expected = lost.clone();
+    device.destroy();
+    let error = runner.run(&mut lost, 10).expect_err("the card is lost");
+    assert!(error.to_string().contains("lost"), "{error}");
+    assert!(runner.device().is_none());
+    (0..10).for_each(|_| expected.tick());
+    assert_eq!(lost.ticks(), 20);
+    assert!(lost.terrain == expected.terrain);
+    runner.run(&mut lost, 1).expect("the processor runs it");
+}
+
+#[test]
+fn self_test_passes_and_times_are_positive() {
+    let Some(device) = device() else { return };
+    self_test(&device).unwrap_or_else(|error| panic!("{error}"));
+    let start = simulation(hills(48, Edge::Open), &["water", "thermal"], &[]);
+    let times = time_tick(&device, &start).unwrap_or_else(|error| panic!("{error}"));
+    assert!(times.iter().all(|seconds| *seconds > 0.0), "{times:?}");
+}
+
+#[test]
+fn edits_between_ticks_reach_the_card() {
+    let Some(device) = device() else { return };
+    let start = simulation(hills(96, Edge::Wall), &["water", "thermal"], &[("water", "rain_rate", 0.002)]);
+    let (mut card, mut processor) = (start.clone(), start.clone());
+    let mut runner = Runner::on_card(&device, &card).unwrap_or_else(|error| panic!("{error}"));
+    for step in 0..4_usize {
+        for simulation in [&mut card, &mut processor] {
+            // A tile, a whole layer, a parameter, a source.
+            match step {
+                1 => simulation.terrain.sand.modify_tiles(&[5])[170] += 3.0,
+                2 => simulation.terrain.water.iter_mut().for_each(|depth| *depth += 0.1),
+                3 => {
+                    simulation.terrain.sources[0].rate = 40.0;
+                    let water = simulation.slot_mut("water").expect("it is in the catalogue");
+                    write(water.process.settings_mut()[0], "rain_rate", &Value::Number(0.0));
+                }
+                _ => {}
+            }
+        }
+        runner.run(&mut card, 5).unwrap_or_else(|error| panic!("{error}"));
+        (0..5).for_each(|_| processor.tick());
+    }
+    for layer in [Layer::Bedrock, Layer::Sand, Layer::Water] {
+        let of = |simulation: &Simulation| simulation.terrain.layer_or_empty(layer);
+        let [difference, change] = differences(&of(&processor), &of(&card), &of(&start));
+        assert!(difference <= 1e-3 * change, "{}: {difference:e} of {change:e}", layer.key());
+    }
 }
