@@ -163,6 +163,11 @@ impl TerrainBlocks {
         self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
     }
 
+    /// Returns the texture of the layers of the first block, and its size.
+    pub(super) fn present_layers(&self) -> Option<(AssetId<Image>, (usize, usize))> {
+        self.present.first().map(|block| (block.textures.layers.id(), block.size))
+    }
+
     /// Returns the materials of the present blocks.
     pub(super) fn materials(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
         self.present.iter().map(|block| &block.material)

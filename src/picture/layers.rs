@@ -246,6 +246,10 @@ pub(super) fn cell_image((width, height): (usize, usize), format: TextureFormat)
     let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     let mut image = Image::new_uninit(size, TextureDimension::D2, format, RenderAssetUsages::RENDER_WORLD);
     image.texture_descriptor.usage = TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST;
+    if format == TextureFormat::Rgba32Float {
+        // Layers on the graphics card are written to it there.
+        image.texture_descriptor.usage |= TextureUsages::STORAGE_BINDING;
+    }
     image
 }
 

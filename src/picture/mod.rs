@@ -3,6 +3,7 @@
 mod aperture;
 pub mod camera;
 pub mod capture;
+mod card;
 mod channels;
 mod contours;
 mod cut;
@@ -87,7 +88,7 @@ pub(super) fn plugin(app: &mut App) {
             water::plugin,
             (camera::plugin, walk::plugin),
             redraw::plugin,
-            upload::plugin,
+            (upload::plugin, card::plugin),
         ));
     app.add_systems(
         Update,

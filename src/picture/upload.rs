@@ -117,7 +117,7 @@ fn extract(mut main: ResMut<MainWorld>, mut patches: ResMut<Patches>) {
 }
 
 /// Writes patches into their textures. Patches of removed textures are dropped.
-fn apply(
+pub(super) fn apply(
     mut patches: ResMut<Patches>,
     images: Res<RenderAssets<GpuImage>>,
     device: Res<RenderDevice>,

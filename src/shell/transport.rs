@@ -10,8 +10,9 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use crate::world::{
-    AppCommand, CameraCommand, CompareCommand, Comparison, KeyframeCommand, KeyframeFollowing, Preferences, Recording,
-    SPEEDS, ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, ToggleRecording, Transport,
+    AppCommand, CameraCommand, CardTicks, CompareCommand, Comparison, KeyframeCommand, KeyframeFollowing, Preferences,
+    Recording, SPEEDS, ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, ToggleRecording,
+    Transport,
     amount::{display_unit, volume},
 };
 use thalweg_scene::settings::UnitSystem;
@@ -116,7 +117,7 @@ pub fn status_ui(
     simulations: Res<Simulations>,
     record: Res<TimeSeries>,
     preferences: Res<Preferences>,
-    timing: Res<Timing>,
+    (timing, card): (Res<Timing>, Res<CardTicks>),
 ) {
     let simulation = &simulations.selected().simulation;
     let terrain = &simulation.terrain;
@@ -149,7 +150,11 @@ pub fn status_ui(
         parts.push(format!("{years:.0} years of river erosion"));
     }
     parts.extend([
-        format!("{:.1} ms per tick", timing.tick_ms),
+        format!(
+            "{:.1} ms per tick{}",
+            timing.tick_ms,
+            if card.device().is_some() { " on the graphics card" } else { "" }
+        ),
         format!("{:.0} ms per frame", timing.frame_ms),
         format!("vertical exaggeration ×{}", simulations.selected().look.vertical_exaggeration),
         moved_text(units, moved, share),

@@ -6,6 +6,7 @@ pub mod background;
 mod bookmarks;
 mod brush;
 mod camera;
+mod card;
 mod channels;
 pub mod charts;
 mod command;
@@ -46,6 +47,7 @@ pub use self::{
     bookmarks::{KeyframeCommand, KeyframeFollowing, SaveBookmark},
     brush::{BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, LoadStamp, ModifierKeys},
     camera::{CameraCommand, CameraMode, CameraStep, NavigationInput, ScreenshotCommand},
+    card::CardTicks,
     channels::RiverOverlay,
     command::{AppCommand, AppCommandEvent},
     compare::{CompareCommand, Comparison, Divider},
@@ -279,6 +281,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Deadline>()
         .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
+        .init_resource::<CardTicks>()
         .insert_resource(PointerOverView { view: true, terrain: true, adds_rain: false })
         .init_resource::<KeyPointer>()
         .init_resource::<ViewportArea>()

@@ -6,8 +6,8 @@ use bevy::prelude::*;
 
 use super::{
     Deadline, FastForward, FrameBudget, FrameSystems, History, LessonState, NoticeLevel, Notices, Overlay, Revision,
-    SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea, Workspace, simulations::SimTick,
-    smoothed,
+    SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea, Workspace, card,
+    simulations::SimTick, smoothed,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::simulation::stage_changes::StageChanges;
@@ -69,6 +69,12 @@ pub(super) fn run_due(world: &mut World) {
         let holds = transport.brush_waits || world.resource::<ViewportArea>().is_taking_screenshot;
         !holds && (transport.due >= 1.0 || ahead())
     };
+    if let Some(begun) = run_due_on_card(world, &transport) {
+        transport.due -= f64::from(begun);
+        *world.resource_mut::<Transport>() = transport;
+        count_frame(world, real);
+        return;
+    }
     let (begun, rests, mut worked) = (Instant::now(), world.resource::<Deadline>().pauses_ticks, false);
     while !rests && (!world.resource::<Simulations>().is_displayable() || due(world, &transport)) {
         worked = true;
@@ -122,14 +128,31 @@ pub(super) fn run_due(world: &mut World) {
         timing.shown = Some(Instant::now());
         world.resource_mut::<Revision>().next_state();
     }
-    // Skip frames that only waited for input.
+    count_frame(world, real);
+    *world.resource_mut::<Transport>() = transport;
+}
+
+/// Runs due ticks on the graphics card, unless the processor must run them. Returns the number of ticks begun there.
+fn run_due_on_card(world: &mut World, transport: &Transport) -> Option<u32> {
+    let is_halted = transport.slow.is_some()
+        || transport.stage
+        || transport.brush_waits
+        || world.resource::<ViewportArea>().is_taking_screenshot;
+    // Both end at a tick of the processor.
+    let has_end = world.resource::<LessonState>().runs_to().is_some()
+        || world.resource::<FastForward>().runs(world.resource::<Simulations>(), transport);
+    let may_run = (transport.playing || transport.due >= 1.0) && !is_halted && !has_end;
+    card::run_due(world, may_run, transport.due as u32)
+}
+
+/// Measures the time per frame, except for frames that only waited for input.
+fn count_frame(world: &mut World, seconds: f64) {
     let drawn = world.resource::<ViewportArea>().frames;
     let mut timing = world.resource_mut::<Timing>();
     if timing.drawn != drawn {
         timing.drawn = drawn;
-        timing.frame_ms = smoothed(timing.frame_ms, real * 1e3);
+        timing.frame_ms = smoothed(timing.frame_ms, seconds * 1e3);
     }
-    *world.resource_mut::<Transport>() = transport;
 }
 
 /// Runs a complete stage, if one is due.

@@ -9,7 +9,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Failure, is_interrupted,
+    Failure,
+    computer::{Computer, parse_device},
+    is_interrupted,
     log::{RunLog, parse_log, parse_probe},
     print,
     setup::{RunOptions, parse_size},
@@ -24,6 +26,7 @@ use thalweg_scene::{
         output::{self, OutputSet, hash_of},
     },
     model::{origin::Georeference, session::Session},
+    settings::ComputeDevice,
 };
 use thalweg_sim::{core::ledger::Account, measure::statistics::Statistics, params::join_with_suggestion};
 
@@ -74,6 +77,10 @@ pub(super) struct BuildArgs {
     /// from the north-west corner; can be repeated
     #[arg(long = "probe", value_name = "X,Y", value_parser = parse_probe, requires = "log")]
     probes: Vec<[f32; 2]>,
+    /// Device that computes: cpu (the same bits on every machine), gpu (water and thermal erosion on the graphics card, equal within
+    /// rounding), or auto (the faster one that passes a self-test)
+    #[arg(long, value_name = "auto|cpu|gpu", value_parser = parse_device)]
+    device: Option<ComputeDevice>,
     /// Print the report to standard output
     #[arg(long)]
     json: bool,
@@ -233,7 +240,8 @@ impl BuildArgs {
         let log = self.log.as_deref().map(|path| RunLog::begin(path, &sessions, &self.probes));
         let mut log = log.transpose()?;
         let started = Instant::now();
-        self.start.simulate(&mut sessions, |sessions| log.as_mut().map_or(Ok(()), |log| log.record(sessions)))?;
+        let mut computer = Computer::select(self.device.unwrap_or(ComputeDevice::Processor), &sessions)?;
+        self.start.simulate(&mut sessions, &mut computer, log.as_mut())?;
         let seconds = started.elapsed().as_secs_f64();
         let mut reports = Vec::new();
         for (index, session) in sessions.iter().enumerate() {
@@ -241,6 +249,7 @@ impl BuildArgs {
             self.start.warn(&subject.warnings(&exports));
             let before = numbered("", index, sessions.len());
             let mut report = report(session, seconds);
+            report["device"] = json!(computer.name(index));
             if let Some(import) = export::write_files(&exports, &subject, &output, &before, &JobProgress::default())? {
                 report["import"] = import;
             }

@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod check;
+mod computer;
 mod docs;
 mod film;
 mod learn;

@@ -13,7 +13,7 @@ use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 
-use super::{Failure, is_interrupted, print_message};
+use super::{Failure, computer::Computer, is_interrupted, log::RunLog, print_message};
 use thalweg_scene::{
     io::{
         Budget, JobProgress, heightmap, project,
@@ -345,12 +345,13 @@ impl RunOptions {
         if self.grow { sessions.iter_mut().try_for_each(grow) } else { Ok(()) }
     }
 
-    /// Runs sessions for their ticks, with a progress bar if standard error is a terminal. Calls `observe` before the first tick and
-    /// after every tick. Ctrl+C cancels.
+    /// Runs sessions for their ticks, with a progress bar if standard error is a terminal. A log gets a row for the start and for
+    /// every tick. Ctrl+C cancels.
     pub(super) fn simulate(
         &self,
         sessions: &mut [Session],
-        mut observe: impl FnMut(&[Session]) -> Result<(), Failure>,
+        computer: &mut Computer,
+        mut log: Option<&mut RunLog>,
     ) -> Result<(), Failure> {
         if self.ticks.is_some_and(|ticks| ticks.from.is_some()) {
             return Err(Failure::bad_input("--ticks A..B is for videos; use a single number"));
@@ -364,11 +365,14 @@ impl RunOptions {
         if self.quiet {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        observe(sessions)?;
-        let run = (0..ticks).try_for_each(|_| {
-            tick(sessions)?;
-            observe(sessions)?;
-            bar.inc(1);
+        let batch = computer.batch(log.is_some());
+        let mut record = |sessions: &[Session]| log.as_mut().map_or(Ok(()), |log| log.record(sessions));
+        record(sessions)?;
+        let run = (0..ticks).step_by(batch as usize).try_for_each(|done| {
+            let part = batch.min(ticks - done);
+            computer.run(sessions, part)?;
+            record(sessions)?;
+            bar.inc(part);
             if is_interrupted() { Err(Failure::stopped()) } else { Ok(()) }
         });
         let end = if run.is_ok() { ProgressBar::finish_and_clear } else { ProgressBar::abandon };
@@ -415,6 +419,11 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
 /// Runs one tick of every session in parallel.
 pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
     sessions.par_iter_mut().for_each(|session| session.simulation.tick());
+    check_faults(sessions)
+}
+
+/// Checks that no session has stopped because of a fault.
+pub(super) fn check_faults(sessions: &[Session]) -> Result<(), Failure> {
     let broken = |fault| Failure::while_running(format!("{fault}; nothing was written"));
     sessions.iter().find_map(|session| session.simulation.fault()).map_or(Ok(()), |fault| Err(broken(fault)))
 }
@@ -448,7 +457,9 @@ mod tests {
         let mut session = open_first("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
         let start = RunOptions { ticks: Some(TickArguments { from: None, to: 3 }), ..RunOptions::default() };
-        let failure = start.simulate(std::slice::from_mut(&mut session), |_| Ok(())).expect_err("the run breaks");
+        let failure = start
+            .simulate(std::slice::from_mut(&mut session), &mut Computer::default(), None)
+            .expect_err("the run breaks");
         assert_eq!(failure.code, 1);
         for words in ["Droplets failed in tick ", ": the bedrock of the cell in column ", "nothing was written"] {
             assert!(failure.sentence.contains(words), "{}", failure.sentence);

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{
     Failure,
+    computer::Computer,
     setup::{RunOptions, parse_blur, parse_size},
 };
 use thalweg_scene::{
@@ -61,7 +62,7 @@ impl ShotArgs {
             return Err(Failure::bad_input(sentence));
         }
         let mut sessions = self.start.sessions()?;
-        self.start.simulate(&mut sessions, |_| Ok(()))?;
+        self.start.simulate(&mut sessions, &mut Computer::default(), None)?;
         let resolution = (width as u32, height as u32);
         let how = RenderOptions { ui: self.ui, as_light, blur: self.blur, transparent: self.transparent };
         let wanted = RenderJob { out: self.out, resolution, camera: self.camera, how };

@@ -27,6 +27,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 use super::{
     Failure,
     build::{parse_export, report},
+    computer::Computer,
     is_interrupted, print, print_message,
     setup::{RunOptions, print_warnings, progress_bar},
 };
@@ -388,7 +389,7 @@ fn make(ready: &ValidatedPlan, out: &Path, number: usize) -> Result<bool, Failur
     let start = ready.options(&run);
     let mut sessions = start.sessions()?;
     let begun = Instant::now();
-    start.simulate(&mut sessions, |_| Ok(()))?;
+    start.simulate(&mut sessions, &mut Computer::default(), None)?;
     let seconds = begun.elapsed().as_secs_f64();
     let session = &sessions[0];
     let subject = ExportSubject::new(session, Dimensions::default(), &ready.exports)?;

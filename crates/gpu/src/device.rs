@@ -2,13 +2,10 @@
 
 use std::{
     fmt,
-    sync::{
-        Arc,
-        mpsc::{Receiver, channel},
-    },
+    sync::{Arc, OnceLock},
 };
 
-use crate::kernels::{Kernel, KernelInfo, Pipelines};
+use crate::kernels::{Kernel, KernelInfo, Pipeline, Pipelines};
 
 /// A graphics card and its queue of commands.
 #[derive(Clone)]
@@ -107,10 +104,20 @@ impl Device {
         limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 
+    /// Binds a map and a state.
+    pub(crate) fn shared(&self, buffers: [&wgpu::Buffer; 2]) -> wgpu::BindGroup {
+        self.pipelines.shared(&self.device, buffers)
+    }
+
+    /// Returns the pipeline that writes textures.
+    pub(crate) fn pack_pipeline(&self) -> &Pipeline {
+        self.pipelines.pack(&self.device)
+    }
+
     /// Returns the kernels that pass a filter, in the order of a step.
     pub(crate) fn kernels(
         &self,
-        shared: [&wgpu::Buffer; 2],
+        shared: &wgpu::BindGroup,
         buffers: &[wgpu::Buffer],
         needed: impl Fn(&KernelInfo) -> bool,
     ) -> Vec<Kernel> {
@@ -166,19 +173,29 @@ impl Device {
             (copies, arrivals)
         })?;
         self.wait()?;
-        for arrival in arrivals {
-            let mapped = arrival.recv().map_err(|error| DeviceError::lost(&error))?;
-            mapped.map_err(|error| DeviceError::lost(&error))?;
-        }
+        arrivals.iter().try_for_each(|arrival| has_arrived(arrival).map(drop))?;
         Ok(copies)
     }
 }
 
+/// Outcome of a request to map a buffer, once it is known.
+pub(crate) type Arrival = Arc<OnceLock<Result<(), wgpu::BufferAsyncError>>>;
+
 /// Maps a buffer for reading, as soon as what was submitted is done.
-pub(crate) fn map(buffer: &wgpu::Buffer) -> Receiver<Result<(), wgpu::BufferAsyncError>> {
-    let (tell, hear) = channel();
+pub(crate) fn map(buffer: &wgpu::Buffer) -> Arrival {
+    let arrival = Arrival::default();
+    let arrived = Arc::clone(&arrival);
     buffer.slice(..).map_async(wgpu::MapMode::Read, move |mapped| {
-        let _ = tell.send(mapped);
+        let _ = arrived.set(mapped);
     });
-    hear
+    arrival
+}
+
+/// Returns `true` if a buffer is mapped.
+pub(crate) fn has_arrived(arrival: &Arrival) -> Result<bool, DeviceError> {
+    match arrival.get() {
+        None => Ok(false),
+        Some(Ok(())) => Ok(true),
+        Some(Err(error)) => Err(DeviceError::lost(error)),
+    }
 }

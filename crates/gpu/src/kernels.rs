@@ -195,6 +195,7 @@ static KERNELS: [KernelInfo; 12] = [
 
 const COMMON: &str = include_str!("../../../shaders/sim/common.wgsl");
 const WATER_SHADER: &str = include_str!("../../../shaders/sim/water.wgsl");
+const PACK_SHADER: &str = include_str!("../../../shaders/sim/pack.wgsl");
 const THERMAL_SHADER: &str = include_str!("../../../shaders/sim/thermal.wgsl");
 
 impl Shader {
@@ -209,11 +210,13 @@ pub(crate) struct Pipelines {
     /// Layout of the map and the state.
     shared: wgpu::BindGroupLayout,
     pipelines: [OnceLock<Pipeline>; KERNELS.len()],
+    pack: OnceLock<Pipeline>,
 }
 
-struct Pipeline {
-    pipeline: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
+/// A compiled kernel, and the layout of its own buffers.
+pub(crate) struct Pipeline {
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) layout: wgpu::BindGroupLayout,
 }
 
 /// A kernel with its buffers, ready to run.
@@ -247,50 +250,80 @@ impl Pipelines {
             label: Some("map and state"),
             entries: &[entry(0, wgpu::BufferBindingType::Uniform), entry(1, storage(false))],
         });
-        Self { shared, pipelines: std::array::from_fn(|_| OnceLock::new()) }
+        Self { shared, pipelines: std::array::from_fn(|_| OnceLock::new()), pack: OnceLock::new() }
+    }
+
+    /// Binds a map and a state.
+    pub(crate) fn shared(&self, device: &wgpu::Device, [map, state]: [&wgpu::Buffer; 2]) -> wgpu::BindGroup {
+        device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("map and state"),
+            layout: &self.shared,
+            entries: &[bind(0, map), bind(1, state)],
+        })
+    }
+
+    /// Returns the kernel that writes textures.
+    pub(crate) fn pack(&self, device: &wgpu::Device) -> &Pipeline {
+        self.pack.get_or_init(|| {
+            let texture = wgpu::BindGroupLayoutEntry {
+                binding: 4,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::StorageTexture {
+                    access: wgpu::StorageTextureAccess::WriteOnly,
+                    format: wgpu::TextureFormat::Rgba32Float,
+                    view_dimension: wgpu::TextureViewDimension::D2,
+                },
+                count: None,
+            };
+            let layers = (0..4).map(|binding| entry(binding, storage(true)));
+            let entries: Vec<_> = layers.chain([texture]).collect();
+            self.compile(device, "pack", &[COMMON, PACK_SHADER].concat(), &entries)
+        })
     }
 
     /// Compiles a kernel.
-    fn compile(&self, device: &wgpu::Device, info: &KernelInfo) -> Pipeline {
-        let entries: Vec<_> =
-            info.buffers.iter().map(|&(binding, _, read_only)| entry(binding, storage(read_only))).collect();
-        let layout = device
-            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(info.name), entries: &entries });
+    fn compile(
+        &self,
+        device: &wgpu::Device,
+        name: &str,
+        source: &str,
+        entries: &[wgpu::BindGroupLayoutEntry],
+    ) -> Pipeline {
+        let label = Some(name);
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(info.name),
+            label,
             bind_group_layouts: &[Some(&self.shared), Some(&layout)],
             immediate_size: 0,
         });
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(info.name),
-            source: wgpu::ShaderSource::Wgsl(info.shader.source().into()),
-        });
+        let source = wgpu::ShaderSource::Wgsl(source.into());
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(info.name),
+            label,
             layout: Some(&pipeline_layout),
             module: &module,
-            entry_point: Some(info.name),
+            entry_point: Some(name),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
         Pipeline { pipeline, layout }
     }
 
-    /// Returns the kernels that pass a filter, in the order of a step, with the map, the state and the other buffers.
+    /// Returns the kernels that pass a filter, in the order of a step, with their buffers.
     pub(crate) fn kernels(
         &self,
         device: &wgpu::Device,
-        [map, state]: [&wgpu::Buffer; 2],
+        shared: &wgpu::BindGroup,
         buffers: &[wgpu::Buffer],
         needed: impl Fn(&KernelInfo) -> bool,
     ) -> Vec<Kernel> {
-        let shared = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("map and state"),
-            layout: &self.shared,
-            entries: &[bind(0, map), bind(1, state)],
-        });
+        let compile = |info: &KernelInfo| {
+            let entries: Vec<_> =
+                info.buffers.iter().map(|&(binding, _, read_only)| entry(binding, storage(read_only))).collect();
+            self.compile(device, info.name, &info.shader.source(), &entries)
+        };
         let kernel = |(info, compiled): (&'static KernelInfo, &OnceLock<Pipeline>)| {
-            let Pipeline { pipeline, layout } = compiled.get_or_init(|| self.compile(device, info));
+            let Pipeline { pipeline, layout } = compiled.get_or_init(|| compile(info));
             let entries: Vec<_> =
                 info.buffers.iter().map(|&(binding, buffer, _)| bind(binding, &buffers[buffer as usize])).collect();
             let own = device.create_bind_group(&wgpu::BindGroupDescriptor {

@@ -8,6 +8,7 @@
 mod device;
 mod kernels;
 mod map;
+mod packer;
 mod runner;
 mod simulation;
 mod trial;
@@ -15,7 +16,8 @@ mod trial;
 pub use self::{
     device::{Device, DeviceError},
     map::{begins_on_processor, find_obstacle},
+    packer::Packer,
     runner::Runner,
     simulation::GpuSimulation,
-    trial::{self_test, time_tick},
+    trial::{self_test, time_card_tick},
 };

@@ -72,9 +72,8 @@ pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
 
 /// Returns `true` if the next tick must run on the processor: the first tick of water that starts from a steady state finds it there.
 pub fn begins_on_processor(simulation: &Simulation) -> bool {
-    enabled(simulation, "water").is_some_and(|water| {
-        params::<water::Params>(water).filled && water.counts() == ProcessCounts::default()
-    })
+    enabled(simulation, "water")
+        .is_some_and(|water| params::<water::Params>(water).filled && water.counts() == ProcessCounts::default())
 }
 
 /// Returns the parameters of a process.

@@ -1,13 +1,17 @@
 //! Ticks on the device that is right and fast for a simulation.
 
+use std::time::Instant;
+
 use thalweg_sim::simulation::Simulation;
 
-use crate::{Device, DeviceError, GpuSimulation, begins_on_processor, find_obstacle, self_test, time_tick};
+use crate::{Device, DeviceError, GpuSimulation, begins_on_processor, find_obstacle, self_test, time_card_tick};
 
 /// Runs ticks of a simulation on the processor, or on a graphics card.
 #[derive(Default)]
 pub struct Runner {
     device: Option<Device>,
+    /// `true` if the device has yet to be compared with the processor.
+    is_undecided: bool,
     card: Option<GpuSimulation>,
 }
 
@@ -21,14 +25,14 @@ impl Runner {
             return Err(DeviceError(format!("the graphics card cannot be used, because {obstacle}")));
         }
         self_test(device)?;
-        Ok(Self { device: Some(device.clone()), card: None })
+        Ok(Self { device: Some(device.clone()), ..Self::default() })
     }
 
-    /// Runs on a graphics card if it passes the self-test and is faster; otherwise on the processor.
+    /// Runs on a graphics card if it passes the self-test and is faster than the first ticks on the processor; otherwise on the
+    /// processor.
     pub fn fastest(device: &Device, simulation: &Simulation) -> Self {
-        let is_faster = || time_tick(device, simulation).is_ok_and(|[processor, card]| card < processor);
         match Self::on_card(device, simulation) {
-            Ok(runner) if !device.is_software() && is_faster() => runner,
+            Ok(runner) if !device.is_software() => Self { is_undecided: true, ..runner },
             _ => Self::default(),
         }
     }
@@ -44,6 +48,9 @@ impl Runner {
     /// The card has failed. The ticks have run all the same.
     pub fn run(&mut self, simulation: &mut Simulation, ticks: u32) -> Result<(), DeviceError> {
         let end = simulation.ticks() + u64::from(ticks);
+        if std::mem::take(&mut self.is_undecided) && ticks > 0 {
+            self.decide(simulation);
+        }
         let result = match &self.device {
             Some(device) => run_on_card(&device.clone(), &mut self.card, simulation, end),
             None => Ok(()),
@@ -55,6 +62,19 @@ impl Runner {
             simulation.tick();
         }
         result
+    }
+}
+
+impl Runner {
+    /// Runs a tick on the processor, and leaves the card if it would take longer.
+    fn decide(&mut self, simulation: &mut Simulation) {
+        let started = Instant::now();
+        simulation.tick();
+        let on_processor = started.elapsed().as_secs_f64();
+        let size = [simulation.terrain.width(), simulation.terrain.height()];
+        let is_faster =
+            |device: &Device| time_card_tick(device, simulation, size).is_ok_and(|seconds| seconds < on_processor);
+        self.device.take_if(|device| !is_faster(device));
     }
 }
 
@@ -75,6 +95,6 @@ fn run_on_card(
         }
         None => card.insert(GpuSimulation::new(device, simulation)?),
     };
-    card.run((end - simulation.ticks()) as u32)?;
+    card.run(end.saturating_sub(simulation.ticks()) as u32)?;
     card.download(simulation)
 }

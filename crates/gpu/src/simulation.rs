@@ -1,9 +1,6 @@
 //! A simulation whose layers are on the graphics card.
 
-use std::{
-    sync::mpsc::{Receiver, TryRecvError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
 use thalweg_sim::{
@@ -17,7 +14,8 @@ use thalweg_sim::{
 };
 
 use crate::{
-    Device, DeviceError,
+    Device, DeviceError, Packer,
+    device::{self, Arrival, has_arrived},
     kernels::{BUFFERS, Buffer, Kernel, KernelInfo},
     map::{HAS_OWN_TIME, HAS_THERMAL, HAS_WATER, Map, find_obstacle},
 };
@@ -74,7 +72,7 @@ struct CellSource {
 /// Ticks on their way: the clock after them, once it arrives.
 struct Submission {
     clock: wgpu::Buffer,
-    arrived: Receiver<Result<(), wgpu::BufferAsyncError>>,
+    arrival: Arrival,
     begun: Instant,
 }
 
@@ -88,6 +86,8 @@ pub struct GpuSimulation {
     buffers: Vec<wgpu::Buffer>,
     uniform: wgpu::Buffer,
     state: wgpu::Buffer,
+    /// Map and state.
+    shared: wgpu::BindGroup,
     kernels: Vec<Kernel>,
     /// Versions of the layers that the card holds.
     versions: [Option<GridVersion>; LAYERS.len()],
@@ -100,6 +100,8 @@ pub struct GpuSimulation {
     /// Ticks to run since then.
     wanted: u32,
     submission: Option<Submission>,
+    /// Longest duration of a submission.
+    longest: Duration,
     /// Substeps per tick in the last submission, and the duration of a substep in seconds.
     substeps_per_tick: f32,
     substep_seconds: f64,
@@ -126,7 +128,7 @@ impl GpuSimulation {
             let wrong = format!("{} cannot hold a map of {width} × {height} cells in one buffer", device.name());
             return Err(DeviceError(wrong));
         }
-        let (buffers, uniform, state, kernels) = device.checked(|| {
+        let (buffers, uniform, state, shared, kernels) = device.checked(|| {
             let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
             let buffer = |bytes: usize, usage: wgpu::BufferUsages| {
                 device.device.create_buffer(&wgpu::BufferDescriptor {
@@ -144,8 +146,9 @@ impl GpuSimulation {
                 sizes.into_iter().enumerate().map(|(index, bytes)| buffer(bytes, usage | indirect(index))).collect();
             let state = buffer(state_bytes, usage);
             let uniform = buffer(size_of::<Map>(), wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST);
-            let kernels = device.kernels([&uniform, &state], &buffers, |info| map.needs(info));
-            (buffers, uniform, state, kernels)
+            let shared = device.shared([&uniform, &state]);
+            let kernels = device.kernels(&shared, &buffers, |info| map.needs(info));
+            (buffers, uniform, state, shared, kernels)
         })?;
         let mut created = Self {
             device: device.clone(),
@@ -153,6 +156,7 @@ impl GpuSimulation {
             buffers,
             uniform,
             state,
+            shared,
             kernels,
             versions: [None; LAYERS.len()],
             sources,
@@ -161,6 +165,7 @@ impl GpuSimulation {
             begun: 0,
             wanted: 0,
             submission: None,
+            longest: LONGEST,
             substeps_per_tick: 1.0,
             substep_seconds: LONGEST.as_secs_f64(),
         };
@@ -177,24 +182,31 @@ impl GpuSimulation {
                 || self.sources.iter().map(|source| &source.source).eq(&terrain.sources))
     }
 
-    /// Returns `true` if nothing has changed in a simulation since the last upload or download.
-    fn is_current(&self, simulation: &Simulation) -> bool {
+    /// Returns `true` if no layer of a simulation has changed since the last upload or download.
+    pub fn has_layers_of(&self, simulation: &Simulation) -> bool {
         let held = LAYERS.map(|(_, layer, _)| simulation.terrain.layer(layer).map(Grid::version));
-        self.begun == simulation.ticks()
-            && self.versions == held
-            && self.map == Map::of(simulation)
-            && self.fits(simulation)
+        self.begun == simulation.ticks() && self.versions == held
     }
 
-    /// Uploads what has changed in a simulation since the last upload or download, between two ticks.
+    /// Uploads what has changed in a simulation since the last upload or download, between two ticks. Ticks that have not been
+    /// downloaded are lost if a layer has changed.
     ///
     /// # Errors
     /// The connection to the card is lost, or the simulation no longer [fits](Self::fits).
     pub fn upload(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
-        if self.is_current(simulation) {
-            Ok(())
-        } else if self.fits(simulation) {
-            self.map = Map::of(simulation);
+        if self.fits(simulation) {
+            let map = Map::of(simulation);
+            if self.map == map && self.has_layers_of(simulation) {
+                return Ok(());
+            }
+            self.finish()?;
+            self.map = map;
+            if self.has_layers_of(simulation) {
+                return self.device.checked(|| self.write_map());
+            }
+            if self.clock.ticks > 0 {
+                self.versions = [None; LAYERS.len()];
+            }
             self.write_all(simulation)
         } else {
             *self = Self::new(&self.device.clone(), simulation)?;
@@ -206,7 +218,7 @@ impl GpuSimulation {
         let device = self.device.clone();
         device.checked(|| {
             let write = |buffer: &wgpu::Buffer, bytes: &[u8]| device.queue.write_buffer(buffer, 0, bytes);
-            write(&self.uniform, bytemuck::bytes_of(&self.map));
+            self.write_map();
             let terrain = &simulation.terrain;
             for (&(buffer, layer, _), held) in LAYERS.iter().zip(&mut self.versions) {
                 let Some(grid) = terrain.layer(layer) else { continue };
@@ -239,6 +251,10 @@ impl GpuSimulation {
         Ok(())
     }
 
+    fn write_map(&self) {
+        self.device.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&self.map));
+    }
+
     /// Clears sums and counts on the card.
     fn begin_account(&mut self) {
         let Clock { wave, deepest, .. } = self.clock;
@@ -248,6 +264,27 @@ impl GpuSimulation {
         encoder.clear_buffer(&self.state, size_of::<Clock>() as u64, None);
         self.device.queue.write_buffer(&self.state, 0, bytemuck::bytes_of(&self.clock));
         self.device.queue.submit([encoder.finish()]);
+    }
+
+    /// Limits the duration of a submission, beyond the limit that drivers set: the card draws nothing meanwhile.
+    pub fn set_longest(&mut self, longest: Duration) {
+        self.longest = longest.min(LONGEST);
+    }
+
+    /// Returns the duration of a tick in seconds, as measured in the last submission.
+    pub fn tick_seconds(&self) -> f64 {
+        self.substep_seconds * f64::from(self.substeps_per_tick)
+    }
+
+    /// Returns the way to draw its layers.
+    pub fn packer(&self) -> Packer {
+        Packer {
+            device: self.device.clone(),
+            shared: self.shared.clone(),
+            layers: [Buffer::Bedrock, Buffer::Sand, Buffer::Water, Buffer::Suspended]
+                .map(|buffer| self.buffers[buffer as usize].clone()),
+            size: [self.map.width, self.map.height],
+        }
     }
 
     /// Returns the number of ticks that have been run since the last upload or download.
@@ -297,10 +334,8 @@ impl GpuSimulation {
     pub fn advance(&mut self) -> Result<(), DeviceError> {
         let Some(submission) = &self.submission else { return Ok(()) };
         self.device.poll()?;
-        match submission.arrived.try_recv() {
-            Err(TryRecvError::Empty) => return Ok(()),
-            Err(error @ TryRecvError::Disconnected) => return Err(DeviceError::lost(&error)),
-            Ok(arrived) => arrived.map_err(|error| DeviceError::lost(&error))?,
+        if !has_arrived(&submission.arrival)? {
+            return Ok(());
         }
         let before = self.clock;
         self.clock = {
@@ -326,18 +361,18 @@ impl GpuSimulation {
         let active = running(next);
         let rest = self.wanted - self.clock.ticks;
         let same = 1 + (1..rest).take_while(|ahead| running(next + u64::from(*ahead)) == active).count() as u32;
-        let longest = (LONGEST.as_secs_f64() / self.substep_seconds).clamp(1.0, 4096.0) as u32;
+        let longest = (self.longest.as_secs_f64() / self.substep_seconds).clamp(1.0, 4096.0) as u32;
         let substeps = ((same as f32 * self.substeps_per_tick).ceil() as u32).clamp(1, longest);
-        let device = self.device.clone();
-        let submission = device.checked(|| {
+        let card = self.device.clone();
+        let submission = card.checked(|| {
             if active != self.active {
                 self.write_sources(&active);
                 self.active = active;
             }
             let wanted = self.clock.ticks + same;
             let place = std::mem::offset_of!(Clock, wanted) as u64;
-            device.queue.write_buffer(&self.state, place, bytemuck::bytes_of(&wanted));
-            let mut encoder = device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            card.queue.write_buffer(&self.state, place, bytemuck::bytes_of(&wanted));
+            let mut encoder = card.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
                 for _ in 0..substeps {
@@ -346,11 +381,11 @@ impl GpuSimulation {
                     }
                 }
             }
-            let clock = device.staging(size_of::<Clock>() as u64);
+            let clock = card.staging(size_of::<Clock>() as u64);
             encoder.copy_buffer_to_buffer(&self.state, 0, &clock, 0, size_of::<Clock>() as u64);
-            device.queue.submit([encoder.finish()]);
-            let arrived = crate::device::map(&clock);
-            Submission { clock, arrived, begun: Instant::now() }
+            card.queue.submit([encoder.finish()]);
+            let arrival = device::map(&clock);
+            Submission { clock, arrival, begun: Instant::now() }
         })?;
         self.submission = Some(submission);
         Ok(())

@@ -16,7 +16,7 @@ const SIDE: u32 = 64;
 const TICKS: u32 = 64;
 /// Largest difference from the processor, as a fraction of the change: ten times what rounding causes.
 const TOLERANCE: f64 = 1e-3;
-/// Longest side of the terrain on which both are timed: the time per cell hardly depends on the size above.
+/// Longest side of the terrain on which ticks are timed: the time per cell hardly depends on the size above.
 const LONGEST_SIDE: usize = 1024;
 
 /// Returns a small terrain on which every kernel has something to do.
@@ -74,26 +74,20 @@ pub fn self_test(device: &Device) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Seconds that a tick of a simulation takes on the processor and on the card, at its size, but with at most 1024 cells per side.
+/// Returns the seconds that a tick with the processes of a simulation takes on the card, on a terrain of this size.
 ///
 /// # Errors
 /// The simulation cannot run on the card, or the connection to the card is lost.
-pub fn time_tick(device: &Device, simulation: &Simulation) -> Result<[f64; 2], DeviceError> {
-    let terrain = &simulation.terrain;
-    let [width, height] = [terrain.width(), terrain.height()].map(|side| side.min(LONGEST_SIDE));
-    let part = terrain.map(|layer| layer.resample(width, height));
-    let mut processor = simulation.clone();
-    processor.restart(part, simulation.seed());
-    let mut card = processor.clone();
-    let mut run = GpuSimulation::new(device, &mut card)?;
-    // The first tick compiles the kernels and fills the caches.
-    processor.tick();
+pub fn time_card_tick(device: &Device, settings: &Simulation, size: [usize; 2]) -> Result<f64, DeviceError> {
+    const TICKS: u32 = 4;
+    let [width, height] = size.map(|side| side.min(LONGEST_SIDE) as u32);
+    let mut simulation = Simulation::new(generate(&TerrainParams { width, height, ..TerrainParams::default() }, 1), 1);
+    simulation.copy_settings_from(settings);
+    let mut run = GpuSimulation::new(device, &mut simulation)?;
+    // The first tick compiles the kernels.
     run.run(1)?;
     let started = Instant::now();
-    const TIMED: u32 = 4;
-    (0..TIMED).for_each(|_| processor.tick());
-    let on_processor = started.elapsed().as_secs_f64();
-    let started = Instant::now();
-    run.run(TIMED)?;
-    Ok([on_processor, started.elapsed().as_secs_f64()].map(|seconds| seconds / f64::from(TIMED)))
+    run.run(TICKS)?;
+    let part = f64::from(width) * f64::from(height) / (size[0] as f64 * size[1] as f64);
+    Ok(started.elapsed().as_secs_f64() / (f64::from(TICKS) * part))
 }

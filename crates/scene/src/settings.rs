@@ -51,6 +51,18 @@ pub enum Quality {
     Custom,
 }
 
+/// Device that computes water and thermal erosion.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ComputeDevice {
+    /// The graphics card if it passes a self-test and is faster than the processor.
+    #[default]
+    Automatic,
+    /// The processor: the same bits on every machine.
+    Processor,
+    /// The graphics card: equal to the processor within rounding.
+    GraphicsCard,
+}
+
 /// Anti-aliasing method.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AntiAliasing {
@@ -133,6 +145,10 @@ pub struct Settings {
     /// every frame is rendered at full quality, and motion is less smooth.
     #[reflect(@choice().source("this work"))]
     pub adaptive_resolution: bool,
+    /// Device that computes water and thermal erosion while no other process is enabled. Automatic uses the graphics card if it is
+    /// faster than the processor and passes a self-test. Results of the two are equal within rounding.
+    #[reflect(@choice().title("Compute on").source("this work"))]
+    pub compute_device: ComputeDevice,
     /// Length of the longer side of screenshots. 0 keeps the resolution of the viewport.
     #[reflect(@knob(0.0..=8192.0).unit("px").source("this work").main())]
     pub screenshot_side: f32,
@@ -179,6 +195,7 @@ impl Default for Settings {
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
             adaptive_resolution: true,
+            compute_device: ComputeDevice::Automatic,
             screenshot_side: 0.0,
             screenshot_blur: 0.0,
             screenshot_format: ScreenshotFormat::Png,

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use crate::world::{
-    AppCommand, BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, Deadline, EditCommand, History, Label,
-    ModifierKeys, NoticeLevel, Notices, PointerOverView, Restarts, Revision, Simulations, Transport,
+    AppCommand, BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, CardTicks, Deadline, EditCommand, History,
+    Label, ModifierKeys, NoticeLevel, Notices, PointerOverView, Restarts, Revision, Simulations, Transport,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
@@ -221,6 +221,7 @@ pub(super) fn process_touches(
     mut touches: MessageReader<BrushInput>,
     mut sculpted: StrokeParams,
     mut pointer: ResMut<StrokeQueue>,
+    mut card: ResMut<CardTicks>,
     mut asked: Commands,
 ) {
     let pointer = pointer.bypass_change_detection();
@@ -237,6 +238,9 @@ pub(super) fn process_touches(
         }
     }
     pointer.end_without_brush(&mut sculpted);
+    if pointer.stroke.is_some() || !pointer.waiting.is_empty() {
+        card.bypass_change_detection().bring_back(&mut sculpted.simulations);
+    }
     pointer.execute_queue(&mut sculpted, at_once);
     sculpted.transport.bypass_change_detection().brush_waits = !pointer.waiting.is_empty();
 }
