@@ -17,7 +17,7 @@ use crate::{
     process::{Mode, contract::run_process},
     simulation::{
         Simulation,
-        grow::{GrownRange, RangeParams, grow, typical_relief},
+        grow::{GrownRange, GrowthEnd, RangeParams, grow, typical_relief},
     },
 };
 
