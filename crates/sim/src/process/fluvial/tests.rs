@@ -201,6 +201,17 @@ fn steady_slope_scales_with_slope_exponent() {
 }
 
 #[test]
+fn slope_exponent_acts_only_without_deposition() {
+    let after = |deposition: f32, slope_exponent: f32| {
+        let params = Params { deposition, slope_exponent, ..Params::default() };
+        assert_eq!(params.effective_slope_exponent(), if deposition > 0.0 { 1.0 } else { slope_exponent });
+        run_process(Fluvial::with(params), plain(32), 20).terrain.ground()
+    };
+    assert!(after(0.5, 1.0) == after(0.5, 1.6));
+    assert!(after(0.0, 1.0) != after(0.0, 1.6));
+}
+
+#[test]
 fn softness_rain_uplift_and_sand_control_incision() {
     let params = || Params { deposition: 0.0, ..Params::default() };
     let halves = |left: f32, right: f32| Grid::from_fn(64, 64, |x, _| if x < 32 { left } else { right });
