@@ -217,19 +217,19 @@ fn grow(work: &mut ProjectParams) {
     }
 }
 
-/// Returns the sessions with a grown mountain range, and `true` if all ranges are mature.
+/// Returns the sessions with a grown mountain range, and [`GrowthEnd::Grown`] if all ended so.
 fn grown(
     before: Arc<Simulations>,
     sheets: &PreviewLayers,
     progress: &JobProgress,
-) -> Result<(Vec<Session>, bool), Error> {
+) -> Result<(Vec<Session>, GrowthEnd), Error> {
     let mut sessions = before.all().to_vec();
     drop(before);
-    let (all, mut mature) = (sessions.len() as f32, true);
+    let (all, mut end) = (sessions.len() as f32, GrowthEnd::Grown);
     for (index, session) in sessions.iter_mut().enumerate() {
         let title = PathBuf::from(&session.title);
         let size = (session.simulation.terrain.width(), session.simulation.terrain.height());
-        let end = session.grow(|growth| {
+        let grown = session.grow(|growth| {
             progress.done((1000.0 * (index as f32 + growth.share) / all) as usize, 1000);
             let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
             // Created again once the last one was taken.
@@ -238,28 +238,31 @@ fn grown(
             }
             !progress.is_cancelled()
         });
-        match end.map_err(|unfit| Error::unfit(&title, unfit))? {
+        match grown.map_err(|unfit| Error::unfit(&title, unfit))? {
             GrowthEnd::Grown => {}
-            GrowthEnd::StillRising => mature = false,
+            missed @ (GrowthEnd::StillRising | GrowthEnd::OffTarget) => end = missed,
             GrowthEnd::Cancelled => return Err(Error::input(&title, "growth was cancelled", "grow it again")),
         }
     }
-    Ok((sessions, mature))
+    Ok((sessions, end))
 }
 
-fn take_grown(In((sessions, mature)): In<(Vec<Session>, bool)>, mut work: ProjectParams) {
+fn take_grown(In((sessions, end)): In<(Vec<Session>, GrowthEnd)>, mut work: ProjectParams) {
     work.history.replace(&mut work.simulations, Label::Grown, |simulations| {
         simulations.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
     });
     work.notices.retract(EditCommand::Undo);
     let (low, high) = work.simulations.selected().simulation.terrain.ground().min_max();
     let height = length(work.preferences.settings.units, f64::from(high - low), 0);
-    let text = if mature {
-        format!("The mountain range has grown to {height}.")
-    } else {
-        format!(
+    let text = match end {
+        GrowthEnd::Grown | GrowthEnd::Cancelled => format!("The mountain range has grown to {height}."),
+        GrowthEnd::StillRising => format!(
             "The mountain range has grown to {height} but has not reached steady state: uplift still exceeds erosion."
-        )
+        ),
+        GrowthEnd::OffTarget => format!(
+            "The mountain range was scaled to {height}, at which uplift and erosion do not balance: its height will \
+             change."
+        ),
     };
     work.offer_undo(format!("{text} Undo restores the previous terrain."));
     work.mark_started();

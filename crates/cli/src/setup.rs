@@ -411,6 +411,14 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
             ));
             Ok(())
         }
+        Ok(GrowthEnd::OffTarget) => {
+            print_message(&format!(
+                "warning: {}: uplift and erosion do not balance at the requested relief, so the relief of the range will \
+                 change",
+                session.name
+            ));
+            Ok(())
+        }
         Ok(GrowthEnd::Cancelled) => Err(Failure::stopped()),
         Err(unfit) => Err(Failure::bad_input(unfit.to_string())),
     }

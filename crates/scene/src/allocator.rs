@@ -104,3 +104,27 @@ unsafe impl GlobalAlloc for TrackingAllocator {
         unsafe { System.dealloc(piece, layout) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocator_tracks_large_allocations_until_they_are_freed() {
+        let layout = Layout::from_size_align(LARGE, 64).expect("the alignment is a power of two");
+        let before = in_use();
+        // SAFETY: the size is not zero.
+        let piece = unsafe { TrackingAllocator.alloc_zeroed(layout) };
+        assert_eq!(in_use() - before, LARGE);
+        // SAFETY: the piece has this layout, and the new size is not zero.
+        let piece = unsafe { TrackingAllocator.realloc(piece, layout, 3 * LARGE) };
+        assert_eq!(in_use() - before, 3 * LARGE);
+        let larger = Layout::from_size_align(3 * LARGE, 64).expect("the alignment is a power of two");
+        // SAFETY: the first bytes of the piece are initialised.
+        let first = unsafe { piece.read() };
+        assert_eq!(first, 0);
+        // SAFETY: the piece has this layout now.
+        unsafe { TrackingAllocator.dealloc(piece, larger) };
+        assert_eq!(in_use(), before);
+    }
+}

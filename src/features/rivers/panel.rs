@@ -117,7 +117,7 @@ fn balance(simulations: &Simulations, softness: f64) -> Option<(f64, f64)> {
     let slot = simulations.selected().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
     let params = slot.process.params().as_partial_reflect().try_downcast_ref::<fluvial::Params>()?;
     let steepness = (1.0 + params.deposition) * params.uplift_rate / params.erodibility;
-    let n = f64::from(params.slope_exponent);
+    let n = f64::from(params.effective_slope_exponent());
     // The law states the erodibility for rock of softness 0.5.
     let steepness = f64::from(steepness) / (2.0 * softness).max(1e-3);
     Some((steepness.powf(1.0 / n), f64::from(params.area_exponent) / n))

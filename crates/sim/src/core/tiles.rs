@@ -384,6 +384,9 @@ mod tests {
                 }
             });
             assert_eq!((filled.into_inner(), cache.filled()), (3, vec![3, 7, 20]));
+            // SAFETY: the threads have ended.
+            let mut copy = unsafe { cache.copied() };
+            assert_eq!((copy.filled(), copy.tile(7)[CELLS - 1]), (vec![3, 7, 20], (7 * round) as f32));
             cache.begin(Tiling::new(100, 20));
             cache.mark_surrounded(20);
             cache.fill(20, |_| panic!("it is filled"));

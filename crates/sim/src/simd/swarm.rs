@@ -21,8 +21,8 @@ use super::{
 };
 use crate::core::tiles::{SIDE, Tiling};
 
-/// Particles per block: fewer leave lanes empty, more leave threads idle.
-const PER_BLOCK: usize = 120;
+/// Particles per block: fewer leave lanes empty, more leave threads idle. Under Miri, small maps have several blocks.
+const PER_BLOCK: usize = if cfg!(miri) { 2 } else { 120 };
 /// Minimum side of a block, in tiles: blocks on both sides of one reach into different tiles of it.
 const LEAST: usize = 2;
 /// Distance from the start and end of its step within which a particle reads and changes the ground, in cells.

@@ -16,8 +16,7 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     let area = Some(cell.layer_value(areas)).filter(|area| *area > 0.0)?;
     let (slope, sand) = (f64::from(cell.slope()), cell.layer_value(&terrain.sand));
     let deposition = cell.param_value(setup, |params| params.deposition);
-    // With deposition, the law is linear.
-    let n = if deposition > 0.0 { 1.0 } else { params.slope_exponent };
+    let n = params.effective_slope_exponent();
     let (power, fall) = (power(params, area), libm::pow(slope, n.into()));
     let own = power * f64::from(cell.param_value(setup, |params| params.erodibility));
     let cut = incision(params, own, [cell.layer_value(&terrain.softness), sand], || fall);

@@ -91,6 +91,11 @@ impl Default for Params {
 }
 
 impl Params {
+    /// Returns the exponent of the slope in the law: with deposition, it is 1.
+    pub fn effective_slope_exponent(&self) -> f32 {
+        if self.deposition > 0.0 { 1.0 } else { self.slope_exponent }
+    }
+
     /// Returns the sea level in metres, or −∞ without a sea.
     pub(super) fn sea(&self) -> f32 {
         sea(self.sea_level.into())

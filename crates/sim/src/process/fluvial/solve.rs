@@ -91,7 +91,7 @@ impl<'a> FluvialSolver<'a> {
             ground,
             cell_size: terrain.cell_size.into(),
             cell_area: terrain.cell_area(),
-            linear: params.deposition > 0.0 || params.slope_exponent == 1.0,
+            linear: params.effective_slope_exponent() == 1.0,
             powers,
         }
     }

@@ -17,7 +17,7 @@ use crate::{
     process::{Mode, contract::run_process},
     simulation::{
         Simulation,
-        grow::{GrownRange, RangeParams, grow, typical_relief},
+        grow::{GrownRange, GrowthEnd, RangeParams, grow, typical_relief},
     },
 };
 
@@ -198,6 +198,17 @@ fn steady_slope_scales_with_slope_exponent() {
         let ratio = (volumes(&run)[1] - before[1]) / (volumes(&run)[0] - before[0]);
         assert!((ratio - 1.0).abs() < 1e-3 && run.solid_residual().abs() <= 1e-5 * volumes(&run)[2], "{ratio}");
     }
+}
+
+#[test]
+fn slope_exponent_acts_only_without_deposition() {
+    let after = |deposition: f32, slope_exponent: f32| {
+        let params = Params { deposition, slope_exponent, ..Params::default() };
+        assert_eq!(params.effective_slope_exponent(), if deposition > 0.0 { 1.0 } else { slope_exponent });
+        run_process(Fluvial::with(params), plain(32), 20).terrain.ground()
+    };
+    assert!(after(0.5, 1.0) == after(0.5, 1.6));
+    assert!(after(0.0, 1.0) != after(0.0, 1.6));
 }
 
 #[test]

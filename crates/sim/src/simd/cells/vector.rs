@@ -111,3 +111,32 @@ impl<S: Simd> Cells for Vector<S> {
         Self(power.0.to_int::<S::i32s>().bitcast())
     }
 }
+
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
+mod tests {
+    use fearless_simd::x86::Sse2;
+
+    use super::*;
+
+    /// Vector of the unit that every x86-64 machine has, and Miri too.
+    type Baseline = Vector<Sse2>;
+
+    #[test]
+    fn vectors_load_and_store_only_their_cells() {
+        let row: [f32; 13] = std::array::from_fn(|x| x as f32);
+        for at in 0..=row.len() - Baseline::COUNT {
+            let mut out = [0.5_f32; 13];
+            (Baseline::load(&row, at) + Baseline::all(1.0)).store(&mut out, at);
+            let inside = |x: usize| (at..at + Baseline::COUNT).contains(&x);
+            let wanted: [f32; 13] = std::array::from_fn(|x| if inside(x) { row[x] + 1.0 } else { 0.5 });
+            assert_eq!(out, wanted);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the row is too short")]
+    fn vectors_do_not_load_beyond_the_row() {
+        Baseline::load(&[0.0_f32; 13], 14 - Baseline::COUNT);
+    }
+}

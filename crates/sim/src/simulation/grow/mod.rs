@@ -73,6 +73,9 @@ pub struct GrownRange {
     pub params: Params,
     /// `false` if uplift still exceeded erosion when the range should have been mature.
     pub is_mature: bool,
+    /// `false` if the relief at which uplift and erosion balance still differed from the requested one after the last
+    /// correction.
+    pub has_target_relief: bool,
 }
 
 /// Outcome of growing a range.
@@ -82,8 +85,17 @@ pub enum GrowthEnd {
     Grown,
     /// Uplift still exceeds erosion in a range that should be mature.
     StillRising,
+    /// The range is mature, but it was scaled to the requested relief, at which uplift and erosion do not balance.
+    OffTarget,
     /// Growing was cancelled; nothing has changed.
     Cancelled,
+}
+
+/// State of a range at the end of a stage of its growth; see [`GrownRange`].
+#[derive(Clone, Copy)]
+struct StageEnd {
+    is_mature: bool,
+    has_target_relief: bool,
 }
 
 /// State of range growth.
@@ -140,30 +152,32 @@ impl<F: FnMut(GrowthProgress<'_>) -> bool> RangeGrower<'_, F> {
         Some(!matches!(ticks, GrowthDuration::UntilMature))
     }
 
-    /// Runs, and scales the range to the requested relief, until that balances its law. Returns `false` if it should be mature and
-    /// is not, or `None` if cancelled.
+    /// Runs, and scales the range to the requested relief, until that balances its law. Returns `None` if cancelled.
     fn stage(
         &mut self,
         (level, map): (usize, &GrowthMap),
         terrain: &mut Terrain,
         ticks: GrowthDuration,
-    ) -> Option<bool> {
-        let mut is_mature = true;
-        let corrections = if matches!(ticks, GrowthDuration::UntilMature) { CORRECTIONS } else { 0 };
+    ) -> Option<StageEnd> {
+        let mut end = StageEnd { is_mature: true, has_target_relief: true };
+        let matures = matches!(ticks, GrowthDuration::UntilMature);
+        let corrections = if matures { CORRECTIONS } else { 0 };
         for _ in 0..=corrections {
-            is_mature = self.run((level, map), terrain, ticks)?;
+            end.is_mature = self.run((level, map), terrain, ticks)?;
             let factor = self.fit(map, terrain);
             // Without uplift, heights don't balance the law.
             if matches!(ticks, GrowthDuration::Wearing(_)) {
                 break;
             }
             self.erodibility = Target::scaled(self.params, self.erodibility, factor);
-            if (factor - 1.0).abs() < CLOSE {
+            let is_close = (factor - 1.0).abs() < CLOSE;
+            end.has_target_relief = is_close || !matures;
+            if is_close {
                 break;
             }
         }
         self.work[0] += ticks.expected() as f64 * map.cells();
-        Some(is_mature)
+        Some(end)
     }
 
     /// Scales the heights above the base level to the requested relief. Returns the factor.
@@ -243,7 +257,12 @@ pub fn grow(
     let (target, maps) = (Target::of(terrain, params, range), maps(terrain));
     if terrain.bedrock.is_empty() || target.uplift <= 0.0 {
         let layers = [(); 2].map(|()| Grid::filled(terrain.width(), terrain.height(), 0.0));
-        return Some(GrownRange { terrain: in_place(terrain, layers), params: params.clone(), is_mature: true });
+        return Some(GrownRange {
+            terrain: in_place(terrain, layers),
+            params: params.clone(),
+            is_mature: true,
+            has_target_relief: true,
+        });
     }
     let plan = plan(target.age, maps.len());
     let work = |(map, stages): (&GrowthMap, &Vec<GrowthDuration>)| {
@@ -263,11 +282,13 @@ pub fn grow(
         show,
     };
     let mut layers = start(&maps[0], terrain, &growing.target, seed);
-    let mut is_mature = true;
+    let (mut is_mature, mut has_target_relief) = (true, true);
     for (level, (map, stages)) in maps.iter().zip(&plan).enumerate() {
         let mut ground = map.terrain(terrain, layers);
         for &ticks in stages {
-            is_mature &= growing.stage((level, map), &mut ground, ticks)?;
+            let end = growing.stage((level, map), &mut ground, ticks)?;
+            is_mature &= end.is_mature;
+            has_target_relief &= end.has_target_relief;
         }
         let of_ground = [&ground.bedrock, &ground.sand];
         layers = match maps.get(level + 1) {
@@ -282,7 +303,7 @@ pub fn grow(
         bedrock.iter_mut().for_each(|rock| *rock -= lowest);
     }
     let params = growing.target.law(params, growing.erodibility, terrain.cell_size);
-    Some(GrownRange { terrain: in_place(terrain, [bedrock, sand]), params, is_mature })
+    Some(GrownRange { terrain: in_place(terrain, [bedrock, sand]), params, is_mature, has_target_relief })
 }
 
 /// Returns a terrain with this bedrock and sand, dry.
@@ -317,10 +338,16 @@ impl Simulation {
             });
         }
         let grown = self.on_its_threads(|run| grow(&run.terrain, &params, range, run.seed(), show));
-        let Some(GrownRange { terrain, params, is_mature }) = grown else { return Ok(GrowthEnd::Cancelled) };
+        let Some(GrownRange { terrain, params, is_mature, has_target_relief }) = grown else {
+            return Ok(GrowthEnd::Cancelled);
+        };
         self.set_fluvial(&params);
         self.restart(terrain, self.seed());
-        Ok(if is_mature { GrowthEnd::Grown } else { GrowthEnd::StillRising })
+        Ok(match (is_mature, has_target_relief) {
+            (false, _) => GrowthEnd::StillRising,
+            (true, false) => GrowthEnd::OffTarget,
+            (true, true) => GrowthEnd::Grown,
+        })
     }
 
     /// Sets the parameters of uplift and rivers so that the terrain reaches about the relief of `range`.

@@ -116,7 +116,7 @@ impl Target {
 
     /// Returns a first estimate of the erodibility.
     pub fn guess(&self, params: &Params) -> f64 {
-        let (m, n) = (f64::from(params.area_exponent), exponent(params));
+        let (m, n) = (f64::from(params.area_exponent), f64::from(params.effective_slope_exponent()));
         let along = BRANCHING * libm::pow(0.5 * self.extent, 1.0 - 2.0 * m / n) / (1.2 - m / n).abs().max(0.2);
         let deposition = 1.0 + f64::from(params.deposition);
         deposition * self.uplift * libm::pow(along / self.relief, n)
@@ -124,7 +124,7 @@ impl Target {
 
     /// Returns the parameters of uplift and rivers for the target, at this erodibility and this cell size in metres.
     pub fn law(&self, params: &Params, erodibility: f64, cell_size: f32) -> Params {
-        let (m, n) = (f64::from(params.area_exponent), exponent(params));
+        let (m, n) = (f64::from(params.area_exponent), f64::from(params.effective_slope_exponent()));
         let cell_size = f64::from(cell_size);
         let hillside = self.softer * (HILLSIDE * self.extent).max(HILLSIDE_CELLS * cell_size);
         let hillside = hillside.max(SHORTEST * cell_size);
@@ -143,11 +143,6 @@ impl Target {
 
     /// Returns the erodibility of a range that is `factor` times as high.
     pub fn scaled(params: &Params, erodibility: f64, factor: f64) -> f64 {
-        erodibility / libm::pow(factor, exponent(params))
+        erodibility / libm::pow(factor, params.effective_slope_exponent().into())
     }
-}
-
-/// Returns the effective slope exponent: deposition makes it 1.
-fn exponent(params: &Params) -> f64 {
-    if params.deposition > 0.0 { 1.0 } else { params.slope_exponent.into() }
 }

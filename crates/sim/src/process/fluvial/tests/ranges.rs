@@ -65,8 +65,21 @@ fn grown_range_has_requested_relief_ruggedness_and_age() {
 }
 
 #[test]
+fn relief_out_of_reach_is_reported() {
+    // The erodibility that balances such a relief is beyond its range.
+    let (terrain, range) = (ground(64, 1500.0), RangeParams { relief: 0.05, ..RangeParams::default() });
+    let params = Params { uplift_rate: 1e-2, ..Params::default() };
+    let low = grow(&terrain, &params, &range, 1, |_| true).expect("it is not cancelled");
+    assert!(!low.has_target_relief, "{} m", relief(&low.terrain));
+    let mut run = Simulation::of(vec![Box::new(Fluvial::with(params))], terrain, 1);
+    let end = run.grow_range(&range, |_| true).expect("it rises");
+    assert_eq!(end, if low.is_mature { GrowthEnd::OffTarget } else { GrowthEnd::StillRising });
+}
+
+#[test]
 fn grown_range_keeps_relief_and_concavity_over_time() {
-    let GrownRange { terrain, params, .. } = grown(&ground(192, 30.0), &RangeParams::default(), 4);
+    let GrownRange { terrain, params, has_target_relief, .. } = grown(&ground(192, 30.0), &RangeParams::default(), 4);
+    assert!(has_target_relief);
     let before = (relief(&terrain), Measures::of(&terrain));
     let run = run_process(Fluvial::with(params), terrain, 100);
     let after = (relief(&run.terrain), Measures::of(&run.terrain));
