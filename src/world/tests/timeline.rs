@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::*;
 use thalweg_sim::core::terrain::Source;
 
-fn marks(app: &App) -> Vec<TimelinePosition> {
+pub(super) fn marks(app: &App) -> Vec<TimelinePosition> {
     app.world().resource::<History>().marks()
 }
 
 /// Runs this number of ticks and waits until the snapshot that is then due is packed.
-fn run(app: &mut App, ticks: u32) {
+pub(super) fn run(app: &mut App, ticks: u32) {
     let until = app.world().resource::<Simulations>().ticks() + u64::from(ticks);
     send(app, SimulationCommand::Step(ticks));
     loop {
