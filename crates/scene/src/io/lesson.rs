@@ -118,8 +118,9 @@ pub fn text(named: &Path) -> Result<String, Error> {
 /// There is no such lesson, or the copy cannot be written.
 pub fn copy(named: &Path, to: &Path) -> Result<(), Error> {
     let text = text(named)?;
-    output::replace(to, |file| output::write(file, &text))?;
-    copy_pictures(&path(named), &text, to)
+    // A copy is not replaced unless its pictures are there.
+    copy_pictures(&path(named), &text, to)?;
+    output::replace(to, |file| output::write(file, &text))
 }
 
 /// Writes a copy of a lesson to a new file, with its pictures. Returns `false` if the file exists.
