@@ -296,3 +296,34 @@ fn palette_ui(context: &egui::Context, state: &PaletteParams<'_>, palette: &mut 
         });
     chosen
 }
+
+#[cfg(test)]
+mod tests {
+    use bevy::ecs::system::SystemState;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    use super::*;
+    use crate::features;
+
+    /// Returns the titles of the results for each search text.
+    fn titles<const COUNT: usize>(texts: [&str; COUNT]) -> [Vec<String>; COUNT] {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let session = open_first("round-hill", &options).expect("it is built in");
+        let mut app = App::new();
+        app.insert_resource(Simulations::new(vec![session])).init_resource::<Preferences>();
+        app.add_plugins(features::plugin);
+        let mut state = SystemState::<PaletteParams<'_>>::new(app.world_mut());
+        let state = state.get(app.world()).expect("its resources are there");
+        let context = egui::Context::default();
+        texts.map(|typed| search(&context, &state, typed).into_iter().map(|found| found.title).collect())
+    }
+
+    #[test]
+    fn letters_of_a_search_word_are_found_within_one_word() {
+        let [whole, spread, unknown, described] = titles(["turntable video", "rctnvd", "zqx", "invert"]);
+        assert_eq!(whole.first().map(String::as_str), Some("Record turntable video"));
+        // The letters occur in this order in that title, but not within one of its words.
+        assert!(spread.is_empty() && unknown.is_empty(), "{spread:?} {unknown:?}");
+        assert_eq!(described, ["Noise"]);
+    }
+}

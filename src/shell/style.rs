@@ -7,6 +7,10 @@ use thalweg_scene::settings::Theme;
 
 // Sizes are in points.
 pub const PANEL_WIDTH: f32 = 300.0;
+/// Width of the sidebar, in which every row of parameters fits.
+pub const SIDEBAR_WIDTH: f32 = 376.0;
+/// Minimum width of the contents of a column that keeps its width. A narrower one grows to its widest row.
+pub const FIXED_COLUMN_WIDTH: f32 = 350.0;
 pub const MIN_PANEL_WIDTH: f32 = 120.0;
 /// Minimum width of the window with a column of panels on either side of the view.
 pub const TWO_COLUMNS_WIDTH: f32 = 1200.0;

@@ -38,7 +38,8 @@ fn column_ui(ui: &mut Ui, world: &mut World, panels: Panels, place: &(Workspace,
     let mut asked = Vec::new();
     let (workspace, lesson) = place;
     let mut drawn = Vec::new();
-    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+    let scrolls_sideways = ui.available_width() >= style::FIXED_COLUMN_WIDTH;
+    egui::ScrollArea::new([scrolls_sideways, true]).auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
         for (panel, system) in panels {
             let mut content_ui = |ui: &mut Ui| {
@@ -114,7 +115,7 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Re
     // Leaves room for the view.
     let most = (root.available_width() * 0.6).max(style::MIN_PANEL_WIDTH);
     egui::Panel::right("parameters")
-        .default_size(style::PANEL_WIDTH.min(most))
+        .default_size(style::SIDEBAR_WIDTH.min(most))
         .max_size(most)
         .resizable(true)
         .show_inside(root, |ui| {

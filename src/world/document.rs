@@ -9,13 +9,12 @@ use std::{
 use bevy::prelude::*;
 
 use super::{
-    FileCommand, History, Job, JobKind, Jobs, NoticeLevel, Notices, Preferences, ProjectParams, Recording, Simulations,
-    ViewportArea,
+    FileCommand, History, Jobs, NoticeLevel, Notices, Preferences, ProjectParams, Recording, Simulations, ViewportArea,
 };
 use thalweg_scene::{
     io::{
         Error, JobProgress,
-        project::{self, Camera, Project, Views},
+        project::{self, Camera, Project, StoredTimeline, Views},
         recovery::{RecoverySlot, find_abandoned},
     },
     model::{film::Pose, origin::Options, session::Session},
@@ -193,10 +192,17 @@ pub(super) fn project(simulations: &Simulations, pose: CameraPose) -> Box<Projec
     Box::new(Project { chosen: simulations.selected_index(), views, ..Project::of(simulations.all().to_vec()) })
 }
 
-/// Returns a copy of the project for an autosave, which names the file that it belongs to.
-fn autosaved_project(simulations: &Simulations, pose: CameraPose) -> Box<Project> {
+/// Returns a copy of the project for an autosave, with its file and its timeline.
+fn autosaved_project(
+    simulations: &Simulations,
+    pose: CameraPose,
+    history: &History,
+    preferences: &Preferences,
+) -> Box<Project> {
     let file = simulations.file.as_ref().map(|file| file.path.clone());
-    Box::new(Project { file, ..*project(simulations, pose) })
+    let keeps_timeline = preferences.settings.save_timeline;
+    let timeline = if keeps_timeline { history.packed_snapshots() } else { StoredTimeline::default() };
+    Box::new(Project { file, timeline, ..*project(simulations, pose) })
 }
 
 /// Offers to recover autosaves left by crashes, until each is answered, now or after a later start.
@@ -239,8 +245,18 @@ pub(super) fn finish_tick(session: &mut Session, path: &Path) -> Result<(), Erro
 
 /// Saves a project as of the end of its current tick.
 pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
-    project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))?;
+    finish_ticks(project, path)?;
     project::save(project, path, progress)
+}
+
+/// Autosaves a project as of the end of its current tick.
+fn save_for_recovery(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+    finish_ticks(project, path)?;
+    project::autosave(project, path, progress)
+}
+
+fn finish_ticks(project: &mut Project, path: &Path) -> Result<(), Error> {
+    project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))
 }
 
 /// Exits if requested, once all files are written. If the project has changed meanwhile, asks about the changes instead.
@@ -276,7 +292,6 @@ pub(super) fn exit_when_written(
 }
 
 /// Autosaves the project at regular intervals, and before it is replaced, whether the user or only time has changed it.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn autosave(
     mut leaving: MessageReader<AppExit>,
     simulations: Res<Simulations>,
@@ -285,7 +300,6 @@ pub(super) fn autosave(
     preferences: Res<Preferences>,
     mut document: ResMut<Document>,
     mut jobs: ResMut<Jobs>,
-    mut notices: ResMut<Notices>,
 ) {
     let document = document.bypass_change_detection();
     let now = (history.changes(), simulations.ticks());
@@ -299,8 +313,8 @@ pub(super) fn autosave(
             let held = jobs.locked.take();
             if fresh || document.handed_over {
                 let simulations = held.as_ref().map_or(&*simulations, |held| &held.before);
-                let mut project = autosaved_project(simulations, *pose);
-                match save(&mut project, slot.path(), &JobProgress::default()) {
+                let mut project = autosaved_project(simulations, *pose, &history, &preferences);
+                match save_for_recovery(&mut project, slot.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
                     Ok(_) => document.handover_path = Some(slot.path().to_owned()),
                 }
@@ -316,9 +330,9 @@ pub(super) fn autosave(
     }
     document.autosaved_at = Instant::now();
     if fresh {
-        let (path, mut project) = (slot.path().to_owned(), autosaved_project(&simulations, *pose));
-        let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
-        let mark = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.mark_autosaved(now);
-        jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, mark);
+        let mut project = autosaved_project(&simulations, *pose, &history, &preferences);
+        let keep = move |path: &Path, progress: &JobProgress| save_for_recovery(&mut project, path, progress);
+        let mark = move |world: &mut World| world.resource_mut::<Document>().mark_autosaved(now);
+        jobs.autosave_then(slot.path(), keep, mark);
     }
 }

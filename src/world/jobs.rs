@@ -210,8 +210,18 @@ impl Jobs {
         path: &Path,
         save: impl FnOnce(&Path) -> Result<(), Error> + Send + Sync + 'static,
     ) {
-        let save = Box::new(move |path: &Path, _: &JobProgress| save(path));
-        self.saves.insert(path.to_owned(), PendingSave { is_reported: false, save, then: Box::new(|_| {}) });
+        self.autosave_then(path, |path, _| save(path), |_| {});
+    }
+
+    /// Saves a file of the program itself in the same way, and calls `then` once it is saved.
+    pub(super) fn autosave_then(
+        &mut self,
+        path: &Path,
+        save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + Sync + 'static,
+        then: impl FnOnce(&mut World) + Send + Sync + 'static,
+    ) {
+        let pending = PendingSave { is_reported: false, save: Box::new(save), then: Box::new(then) };
+        self.saves.insert(path.to_owned(), pending);
     }
 
     /// Starts pending saves whose files are not being saved.

@@ -79,7 +79,7 @@ impl Recording {
                 Ok(recorder) => RecordingState::On(recorder),
                 Err(error) => {
                     self.turn = None;
-                    notices.notify(NoticeLevel::Error, error.to_string());
+                    notices.notify(NoticeLevel::Error, format!("{error}."));
                     RecordingState::Off
                 }
             };
@@ -134,7 +134,7 @@ impl Recording {
                 notices.offer_folder(text, &folder);
             }
             Err(error) => {
-                notices.notify(NoticeLevel::Error, error.to_string());
+                notices.notify(NoticeLevel::Error, format!("{error}."));
                 document.cancel_exit(notices);
             }
         }
@@ -211,6 +211,7 @@ pub(super) fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn turntable_video_ends_after_one_turn() {
@@ -224,5 +225,23 @@ mod tests {
         assert!(recording.is_turntable());
         assert_eq!(recording.turn_by(4.0), TAU - 4.0);
         assert!(!recording.is_turntable() && matches!(recording.state, RecordingState::Ending(_)));
+    }
+
+    #[test]
+    fn recording_that_cannot_be_written_is_reported_and_off() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("mine");
+        std::fs::write(&file, "mine").expect("it is writable");
+        let (mut jobs, mut notices) = (Jobs::default(), Notices::default());
+        jobs.screenshot_folder = Some(file.clone());
+        let options = Options { size: Some((16, 16)), ..Options::default() };
+        let simulations = Simulations::new(vec![open_first("round-hill", &options).expect("it is built in")]);
+        let mut recording = Recording { state: RecordingState::Asked, turn: Some(TAU) };
+        recording.record_frame((16, 16), || None, (&simulations, &jobs), &mut notices);
+        assert!(!recording.is_at_work() && !recording.is_turntable());
+        let errors: Vec<&str> =
+            notices.shown().filter(|notice| notice.level == NoticeLevel::Error).map(|notice| &*notice.text).collect();
+        assert!(errors.len() == 1 && errors[0].contains("mine: "), "{errors:?}");
+        assert_eq!(std::fs::read(&file).expect("it is there"), b"mine");
     }
 }

@@ -729,3 +729,4 @@ mod opening;
 mod presentation;
 mod recovery;
 mod timeline;
+mod unwritable;

@@ -13,7 +13,7 @@ use std::{
 use bevy::{
     color::ColorToPacked,
     ecs::system::SystemState,
-    prelude::{App, AppExit, InMut, IntoSystem, LinearRgba, Resource, Srgba, State, Vec2, With, World, default},
+    prelude::{App, AppExit, InMut, IntoSystem, LinearRgba, Res, Resource, Srgba, State, Vec2, With, World, default},
     render::{error_handler::RenderErrorHandler, renderer::RenderDevice},
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
@@ -47,7 +47,7 @@ use thalweg::{
         UiVisible,
         floating::{FloatingWindows, floating_windows_ui},
         group::group_ui,
-        panel::{Sidebar, SidebarPanel},
+        panel::{AddPanel, EVERYWHERE, Sidebar, SidebarPanel},
         toasts::toasts_ui,
         window_layout::window_ui,
     },
@@ -393,6 +393,27 @@ fn notification_appearing_under_pointer_ignores_its_click() {
     harness.run_steps(2);
     click(&mut harness);
     assert_eq!(asked.take()[0], AppCommand::from(EditCommand::RemoveWater));
+}
+
+/// Width of the contents of a panel.
+#[derive(Resource)]
+struct ContentWidth(f32);
+
+#[test]
+fn sidebar_keeps_its_width_when_contents_grow() {
+    let (shelf, asked) = (Shelf::of("alpine-valley").with(ContentWidth(100.0)), RefCell::default());
+    let panel = SidebarPanel { key: "wide", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+    let draw = |InMut(ui): InMut<egui::Ui>, width: Res<ContentWidth>| {
+        ui.allocate_space(egui::vec2(width.0, 20.0));
+        Vec::<AppCommand>::new()
+    };
+    shelf.0.borrow_mut().add_panel(panel, draw);
+    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    let before = column(&harness);
+    shelf.use_world(|world| world.resource_mut::<ContentWidth>().0 = 700.0);
+    harness.run_steps(3);
+    assert_eq!(column(&harness), before);
 }
 
 #[test]

@@ -122,7 +122,15 @@ impl HistoryNode {
             Some(NodeState::Packing(packing)) => packing.request,
             Some(NodeState::Packed(states)) => states.iter().map(SimulationState::bytes).sum(),
         };
-        states + self.change().map_or(0, StepChange::bytes) + 64
+        states + self.change().map_or(0, StepChange::bytes) + 64 + 16 * self.back.len()
+    }
+
+    /// Returns the states, once they are packed.
+    fn packed(&self) -> Option<&Arc<Vec<SimulationState>>> {
+        match &self.state {
+            Some(NodeState::Packed(states)) => Some(states),
+            _ => None,
+        }
     }
 }
 
@@ -268,8 +276,8 @@ impl History {
         self.changes += 1;
     }
 
-    /// Returns the memory use of all steps and states, in bytes.
+    /// Returns the memory use of all steps, states and starts, in bytes.
     pub fn bytes(&self) -> usize {
-        self.nodes.iter().map(HistoryNode::bytes).sum()
+        self.nodes.iter().map(HistoryNode::bytes).sum::<usize>() + self.bytes_of_starts()
     }
 }

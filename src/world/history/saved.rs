@@ -64,6 +64,11 @@ impl History {
     pub(in crate::world) fn snapshots(&mut self, simulations: &Simulations) -> (project::StoredTimeline, usize) {
         let left_out = self.store_branch_ends(simulations);
         self.nodes.iter_mut().for_each(HistoryNode::collect);
+        (self.packed_snapshots(), left_out)
+    }
+
+    /// Returns the packed states of the current project.
+    pub(in crate::world) fn packed_snapshots(&self) -> project::StoredTimeline {
         let packed = |node: &HistoryNode| match &node.state {
             Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
             _ => None,
@@ -74,6 +79,6 @@ impl History {
             Some(project::StoredNode { id, parent: before(node.parent), states })
         };
         let frames = self.nodes.iter().filter_map(frame).collect();
-        (project::StoredTimeline { frames, here: before(self.here) }, left_out)
+        project::StoredTimeline { frames, here: before(self.here) }
     }
 }

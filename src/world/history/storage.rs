@@ -1,12 +1,16 @@
 //! Storage and removal of states.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Instant,
+};
 
 use bevy::prelude::*;
 
 use super::{History, HistoryNode, NodeState, step::StepChange};
 use crate::world::{Preferences, Simulations, background::BackgroundTask};
-use thalweg_scene::model::state::UnpackedState;
+use thalweg_scene::model::{origin::Heightmap, session::Session, state::UnpackedState};
 
 /// Initial distance of snapshots in ticks. When there are too many, every second one is dropped and the distance doubles.
 const INTERVAL: u64 = 10;
@@ -66,10 +70,7 @@ impl History {
         let begun = Instant::now();
         let cells: usize = simulations.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
         // Layers that have not changed since the last state are shared.
-        let last = self.nodes.iter().rev().find_map(|node| match &node.state {
-            Some(NodeState::Packed(states)) => Some(Arc::clone(states)),
-            _ => None,
-        });
+        let last = self.nodes.iter().rev().find_map(|node| node.packed().cloned());
         let before = |run: usize| last.as_ref().and_then(|states| states.get(run));
         let sessions = simulations.all_mut().iter_mut().enumerate();
         let copies: Vec<UnpackedState> =
@@ -118,11 +119,27 @@ impl History {
     /// Thins out snapshots if there are too many, and drops the oldest nodes beyond a memory limit in bytes.
     pub(super) fn enforce_budget(&mut self, budget: usize) {
         let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
+        self.works.retain(|id, _| *id == self.work || self.nodes.iter().any(|node| node.work == *id));
         while plain(self) > MAX_SNAPSHOTS && self.thin() {}
         while self.bytes() > budget && (self.thin() || self.drop_oldest()) {}
-        let nodes = &self.nodes;
-        self.undone.retain(|(id, _)| nodes.binary_search_by_key(id, |node| node.id).is_ok());
-        self.works.retain(|id, _| *id == self.work || nodes.iter().any(|node| node.work == *id));
+        let nodes: BTreeSet<u64> = self.nodes.iter().map(|node| node.id).collect();
+        self.undone.retain(|(id, _)| nodes.contains(id));
+        self.back.retain(|id| nodes.contains(id));
+        self.nodes.iter_mut().for_each(|node| node.back.retain(|id| nodes.contains(id)));
+    }
+
+    /// Returns the memory of imported maps and sculpted starts that only the history keeps, in bytes.
+    pub(in crate::world) fn bytes_of_starts(&self) -> usize {
+        let current = self.work;
+        let others = || self.works.iter().filter(move |(id, _)| **id != current).flat_map(|(_, other)| other.all());
+        let states = self.nodes.iter().filter_map(HistoryNode::packed).flat_map(|states| states.iter());
+        let sculpted = states.filter_map(|state| state.shaped.as_ref());
+        let sculpted = sculpted.chain(others().filter_map(Session::sculpted_start));
+        let heights = others().filter_map(|session| session.heightmap.as_ref());
+        let maps = others().flat_map(|session| session.maps.values()).map(|map| 4 * map.len()).sum::<usize>();
+        let bytes_of_heights =
+            |map: &Heightmap| 4 * (map.heights.len() + map.nodata.as_ref().map_or(0, |mask| mask.len()));
+        maps + bytes_kept(sculpted, |start| start.bytes()) + bytes_kept(heights, bytes_of_heights)
     }
 
     /// Drops the oldest node, except the current one and those that the next undo needs. Returns `false` if there was none.
@@ -130,8 +147,11 @@ impl History {
         let last = self.done().first().copied();
         let needed = [self.here, last, last.and_then(|id| self.node(id)?.parent)];
         let Some(place) = self.nodes.iter().position(|node| !needed.contains(&Some(node.id))) else { return false };
-        let oldest = self.nodes.remove(place).id;
+        let HistoryNode { id: oldest, work, .. } = self.nodes.remove(place);
         self.nodes.iter_mut().filter(|node| node.parent == Some(oldest)).for_each(|node| node.parent = None);
+        if work != self.work && self.nodes.iter().all(|node| node.work != work) {
+            self.works.remove(&work);
+        }
         true
     }
 
@@ -162,6 +182,16 @@ impl History {
         }
         thinned
     }
+}
+
+/// Returns the memory of shared data that only these references keep, in bytes.
+fn bytes_kept<'a, T: 'a>(shared: impl Iterator<Item = &'a Arc<T>>, bytes: impl Fn(&T) -> usize) -> usize {
+    let mut counts: BTreeMap<*const T, (&Arc<T>, usize)> = BTreeMap::new();
+    for one in shared {
+        counts.entry(Arc::as_ptr(one)).or_insert((one, 0)).1 += 1;
+    }
+    let kept = counts.into_values().filter(|(one, count)| Arc::strong_count(one) == *count);
+    kept.map(|(one, _)| bytes(one)).sum()
 }
 
 impl HistoryNode {

@@ -163,24 +163,29 @@ fn abandoned_projects_are_offered_until_answered() {
 }
 
 #[test]
-fn recovered_project_keeps_file_and_timeline() {
+fn recovered_project_keeps_file_timeline_and_branches() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("valley.thalweg");
-    let mut app = keeping(&folder.path().join("kept"));
-    send(&mut app, SimulationCommand::Step(3));
-    update_until_quiet(&mut app);
+    let (path, kept) = (folder.path().join("valley.thalweg"), folder.path().join("kept"));
+    let mut app = keeping(&kept);
+    app.update();
+    timeline::run(&mut app, 15);
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
-    let saved = project::open_with_timeline(&path).unwrap_or_else(|error| panic!("{error}")).timeline.frames.len();
-    assert!(saved > 0);
+    // Neither the states after this nor their branches are in the file.
+    timeline::run(&mut app, 15);
+    let early = timeline::marks(&app)[1];
+    send(&mut app, HistoryCommand::GoTo(early.id));
+    app.update();
     send(&mut app, EditCommand::AddSand(0.5));
     app.update();
-    let wanted = terrain(&app);
+    timeline::run(&mut app, 12);
+    let (wanted, before) = (terrain(&app), timeline::marks(&app));
+    assert!(before.iter().any(|mark| mark.branch > 0), "{before:?}");
     app.world_mut().write_message(AppExit::error());
     app.update();
     drop(app);
-    let mut app = keeping(&folder.path().join("kept"));
-    let left = autosaves(&folder.path().join("kept"));
+    let mut app = keeping(&kept);
+    let left = autosaves(&kept);
     offers(&mut app);
     let open = answer(&app, &left[0], 0);
     send(&mut app, open);
@@ -189,9 +194,16 @@ fn recovered_project_keeps_file_and_timeline() {
     assert_eq!(app.world().resource::<Simulations>().file.as_ref().map(|file| &file.path), Some(&path));
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
+    timeline::run(&mut app, 1);
+    let places = |marks: &[TimelinePosition]| marks.iter().map(|mark| (mark.tick, mark.branch)).collect::<Vec<_>>();
+    let again = timeline::marks(&app);
+    assert!(places(&again).starts_with(&places(&before)), "{before:?} came back as {again:?}");
     let whole = project::open_with_timeline(&path).unwrap_or_else(|error| panic!("{error}"));
     assert!(whole.sessions[0].simulation.terrain == wanted);
-    assert!(whole.timeline.frames.len() >= saved, "{} of {saved}", whole.timeline.frames.len());
+    assert!(whole.timeline.frames.len() >= before.len(), "{} of {}", whole.timeline.frames.len(), before.len());
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    assert_eq!(std::fs::read_dir(&kept).expect("it is there").count(), 0, "something of the autosave is left");
 }
 
 #[test]

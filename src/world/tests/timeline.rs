@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::*;
 use thalweg_sim::core::terrain::Source;
 
-fn marks(app: &App) -> Vec<TimelinePosition> {
+pub(super) fn marks(app: &App) -> Vec<TimelinePosition> {
     app.world().resource::<History>().marks()
 }
 
 /// Runs this number of ticks and waits until the snapshot that is then due is packed.
-fn run(app: &mut App, ticks: u32) {
+pub(super) fn run(app: &mut App, ticks: u32) {
     let until = app.world().resource::<Simulations>().ticks() + u64::from(ticks);
     send(app, SimulationCommand::Step(ticks));
     loop {
@@ -333,6 +333,30 @@ fn timeline_is_thinned_out_within_memory_limit() {
     send(&mut app, EditCommand::Undo);
     app.update();
     assert_eq!(app.world().resource::<Simulations>().ticks(), 230);
+}
+
+#[test]
+fn starts_of_earlier_rounds_count_as_memory_of_the_history() {
+    let mut app = app();
+    app.update();
+    let sculpt_and_run = |app: &mut App| {
+        send(app, SimulationCommand::Restart);
+        update_until_restarted(app);
+        send(app, EditCommand::AddSand(0.5));
+        app.update();
+        // Until the first snapshot.
+        run(app, 12);
+        app.world().resource::<History>().bytes_of_starts()
+    };
+    let starts: Vec<usize> = (0..5).map(|_| sculpt_and_run(&mut app)).collect();
+    let layer = 4 * 64 * 64;
+    assert!(starts[0] == 0 && starts[2] > layer && starts[4] > starts[2] + 2 * layer, "{starts:?}");
+    // Beyond the limit, the oldest are dropped with their states; the last step can still be undone.
+    app.world_mut().resource_mut::<Preferences>().settings.undo_memory = 0.0;
+    app.update();
+    let history = app.world().resource::<History>();
+    assert!(history.bytes_of_starts() <= starts[2], "{} of {starts:?}", history.bytes_of_starts());
+    assert!(history.next().0.is_some());
 }
 
 fn friction(app: &App) -> String {

@@ -118,8 +118,9 @@ pub fn text(named: &Path) -> Result<String, Error> {
 /// There is no such lesson, or the copy cannot be written.
 pub fn copy(named: &Path, to: &Path) -> Result<(), Error> {
     let text = text(named)?;
-    output::replace(to, |file| output::write(file, &text))?;
-    copy_pictures(&path(named), &text, to)
+    // A copy is not replaced unless its pictures are there.
+    copy_pictures(&path(named), &text, to)?;
+    output::replace(to, |file| output::write(file, &text))
 }
 
 /// Writes a copy of a lesson to a new file, with its pictures. Returns `false` if the file exists.
@@ -749,7 +750,8 @@ mod tests {
     fn answers_of_two_windows_are_merged() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("lessons.ron");
-        let lesson = parsed(TEXT).unwrap_or_else(|error| panic!("{error}"));
+        let text = TEXT.replace("\"y\"]", "\"y\", \"z\"]");
+        let lesson = parsed(&text).unwrap_or_else(|error| panic!("{error}"));
         let other = Lesson { path: "other.md".into(), ..lesson.clone() };
         let answer = |progress: &mut LessonProgress, lesson: &Lesson, key: &str, chosen| {
             let mut attempt = progress.attempt(lesson.clone());
@@ -775,6 +777,16 @@ mod tests {
         let earlier = BTreeMap::from([("a".to_owned(), vec![Answer::Chosen(0)])]);
         assert_eq!(both.earlier_answers(&lesson), earlier);
         assert_eq!((&*both.name, &both.complete[..]), ("Grace", &["first".to_owned()][..]));
+        // A third window answers the same question as the first: its answer is the last one.
+        let mut third = before.clone();
+        answer(&mut third, &lesson, "a", 2);
+        let third_file = folder.path().join("third.ron");
+        both.save(&third_file).unwrap_or_else(|error| panic!("{error}"));
+        third.save_changes(&before, &third_file).unwrap_or_else(|error| panic!("{error}"));
+        let all = LessonProgress::load(&third_file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(all.attempt(lesson.clone()).answers.get("a"), Some(&Answer::Chosen(2)));
+        let earlier = BTreeMap::from([("a".to_owned(), [0, 1].map(Answer::Chosen).to_vec())]);
+        assert_eq!(all.earlier_answers(&lesson), earlier);
         // Without changes, the file stays; a missing one is written again.
         first.save_changes(&first, &file).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(LessonProgress::load(&file), Ok(both));

@@ -8,7 +8,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::{Error, input, project::ENDING};
+use super::{
+    Error, input,
+    project::{ENDING, map_folder},
+};
 
 const LOCK: &str = "lock";
 
@@ -56,6 +59,8 @@ impl RecoverySlot {
     /// Removes the autosave on a regular exit.
     pub fn end(self) {
         let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_dir_all(map_folder(&self.path));
+        // Removed last: if the program is killed meanwhile, the next one removes the rest.
         let _ = fs::remove_file(self.path.with_extension(LOCK));
     }
 }

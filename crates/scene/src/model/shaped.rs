@@ -24,6 +24,13 @@ struct Recipe {
     params: TerrainParams,
 }
 
+impl SculptedStart {
+    /// Returns the memory of its layers, in bytes.
+    pub fn bytes(&self) -> usize {
+        4 * self.terrain.layers().map(|(_, layer)| layer.len()).sum::<usize>()
+    }
+}
+
 /// Returns `true` for a layer that belongs to the sculpted start. Painted layers are always kept.
 fn is_sculptable(layer: Layer) -> bool {
     !layer.row().painted
@@ -63,6 +70,11 @@ impl Session {
         let layers = |layer| now.layer(layer).filter(|_| is_sculptable(layer)).cloned();
         let terrain = Terrain::from_layers((now.width(), now.height()), (now.cell_size, now.edge), layers);
         self.set_sculpted_start(terrain);
+    }
+
+    /// Returns the sculpted start, which may be that of another seed or of other parameters.
+    pub fn sculpted_start(&self) -> Option<&Arc<SculptedStart>> {
+        self.shaped.as_ref()
     }
 
     /// Discards the sculpted start: the next restart uses the generated or imported terrain.

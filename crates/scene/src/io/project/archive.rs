@@ -6,10 +6,12 @@ use std::{
     path::Path,
 };
 
+use xxhash_rust::xxh3::xxh3_64;
 use zip::ZipArchive;
 
 use super::{
     PACKED, damaged,
+    keyframes::{MapHashes, map_file},
     manifest::{FORMAT, Manifest, ManifestHeader},
 };
 use crate::{
@@ -26,6 +28,8 @@ const BYTES_PER_LETTER: u64 = 8;
 pub(super) struct Archive<'a> {
     pub path: &'a Path,
     files: ZipArchive<BufReader<File>>,
+    /// Maps that are files beside the archive.
+    pub map_hashes: MapHashes,
 }
 
 impl<'a> Archive<'a> {
@@ -36,7 +40,7 @@ impl<'a> Archive<'a> {
     pub fn open(path: &'a Path) -> Result<(Self, Manifest), Error> {
         let files = ZipArchive::new(input::open(path)?)
             .map_err(|error| damaged(path, &format!("not a project, or truncated ({error})")))?;
-        let mut archive = Self { path, files };
+        let mut archive = Self { path, files, map_hashes: MapHashes::new() };
         let text = archive.text("manifest.ron", LONGEST_MANIFEST)?;
         let unreadable = |error| damaged(path, &format!("manifest is damaged ({error})"));
         let ManifestHeader { format, program } = ron::from_str(&text).map_err(unreadable)?;
@@ -73,9 +77,20 @@ impl<'a> Archive<'a> {
         Ok(bytes)
     }
 
+    /// Reads a file beside the archive of at most `most` bytes with this hash.
+    fn read_file(&self, hash: u64, most: u64) -> Result<Vec<u8>, Error> {
+        let file = map_file(self.path, hash);
+        let bytes = input::bytes(&file, most, "open an intact autosave")?;
+        if xxh3_64(&bytes) == hash { Ok(bytes) } else { Err(damaged(&file, "the map is damaged")) }
+    }
+
     /// Reads a packed map of at most `most` numbers within these bounds.
     pub fn packed(&mut self, file: &str, most: usize, bounds: Bounds) -> Result<PackedGrid, Error> {
-        let bytes = self.read(file, PackedGrid::max_bytes(most))?;
+        let longest = PackedGrid::max_bytes(most);
+        let bytes = match self.map_hashes.get(file) {
+            Some(hash) => self.read_file(*hash, longest)?,
+            None => self.read(file, longest)?,
+        };
         PackedGrid::from_bytes(bytes, most, bounds).map_err(|wrong| damaged(self.path, &format!("{file} {wrong}")))
     }
 

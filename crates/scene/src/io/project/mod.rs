@@ -2,7 +2,7 @@
 //!
 //! A `.thalweg` file is a zip archive. `manifest.ron` is its table of contents. `run-N/NAME.lz4` are layers and process state, packed as
 //! for undo ([`PackedGrid`]). `thumbnail.png` is a preview. A simulation continued from a project is bit-identical to one that was never
-//! closed.
+//! closed. An autosave is a project whose timeline has its maps in a folder beside it, see [`autosave()`].
 
 mod archive;
 mod keyframes;
@@ -23,6 +23,7 @@ use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptio
 
 use self::{
     archive::Archive,
+    keyframes::MapHashes,
     manifest::{FORMAT, Manifest, SavedRun},
 };
 use super::{Budget, Error, JobProgress, output, png::rgb8_bytes};
@@ -43,6 +44,7 @@ use thalweg_sim::core::{
     terrain::{Layer, Terrain},
 };
 
+pub(super) use self::keyframes::map_folder;
 pub use self::{
     keyframes::{StoredNode, StoredTimeline, keyframes},
     manifest::{Camera, SavedViews, Views},
@@ -118,6 +120,27 @@ pub fn is_project(path: &Path) -> bool {
 /// # Panics
 /// If a simulation is in the middle of a tick.
 pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+    write(project, path, None, progress)
+}
+
+/// Saves a project in the same way, but the maps of its timeline to a folder beside it, where those of the previous autosave are kept.
+///
+/// # Errors
+/// The file or the folder cannot be written. If only the folder cannot, the project is saved without its timeline.
+///
+/// # Panics
+/// If a simulation is in the middle of a tick.
+pub fn autosave(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+    let hashes = keyframes::put_files(path, &project.timeline);
+    if hashes.is_err() {
+        project.timeline = StoredTimeline::default();
+    }
+    write(project, path, hashes.as_ref().ok(), progress)?;
+    hashes.map(|hashes| keyframes::remove_unused(path, &hashes))
+}
+
+/// Writes a project; without the maps of its timeline, if these are files with the given hashes.
+fn write(project: &mut Project, path: &Path, hashes: Option<&MapHashes>, progress: &JobProgress) -> Result<(), Error> {
     assert!(
         project.sessions.iter().all(|session| session.simulation.between_ticks()),
         "projects are saved between ticks"
@@ -159,7 +182,7 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
                 put_maps(&mut archive, &folder, &begins.map(|(name, grid)| (name, PackedGrid::pack(grid))).collect())?;
                 progress.done(index + 1, states.len());
             }
-            keyframes::put(&mut archive, &project.timeline)?;
+            keyframes::put(&mut archive, &project.timeline, hashes)?;
             archive.finish().map(drop)
         })
     })
@@ -201,31 +224,17 @@ pub fn keys(path: &Path) -> Result<CameraKeyframes, Error> {
         .map_err(|wrong| damaged(path, &format!("camera keyframes are damaged ({wrong})")))
 }
 
-/// Reads a project with its timeline; an autosave, with that of the file it belongs to. If only the timeline is damaged, it opens without
-/// it, with a warning.
+/// Reads a project with its timeline. If only the timeline is damaged, it opens without it, with a warning.
 ///
 /// # Errors
 /// As [`open()`].
 pub fn open_with_timeline(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
-    if let Some(file) = &project.file {
-        // The file may have been moved, or may contain another terrain by now.
-        project.timeline = open(file)
-            .ok()
-            .filter(|saved| saved.sessions.iter().map(size).eq(project.sessions.iter().map(size)))
-            .and_then(|saved| timeline(file, &saved.sessions).ok())
-            .unwrap_or_default();
-        return Ok(project);
-    }
     match timeline(path, &project.sessions) {
         Ok(timeline) => project.timeline = timeline,
         Err(error) => project.sessions[0].warnings.push(format!("{error}; opened without the timeline")),
     }
     Ok(project)
-}
-
-fn size(session: &Session) -> (usize, usize) {
-    (session.simulation.terrain.width(), session.simulation.terrain.height())
 }
 
 /// Reads the timeline of a project whose simulations were read before.

@@ -274,6 +274,60 @@ fn timeline_keyframes_round_trip_bit_identically() {
     }
 }
 
+#[test]
+fn autosave_writes_each_map_of_the_timeline_once() {
+    let mut project = eventful(32);
+    let tick = |project: &mut Project, id: u64, parent: Option<u64>| {
+        let states = project.sessions.iter_mut().map(SimulationState::capture_packed).collect();
+        project.timeline.frames.push(StoredNode { id, parent, states: Arc::new(states) });
+        project.sessions.iter_mut().for_each(|session| session.simulation.tick());
+    };
+    let folder = folder();
+    let path = folder.path().join("kept.thalweg");
+    let keep = |project: &mut Project| autosave(project, &path, &JobProgress::default());
+    let files = || -> BTreeMap<PathBuf, SystemTime> {
+        let entries = fs::read_dir(map_folder(&path)).expect("it is there").map(|entry| entry.expect("it is readable"));
+        let modified = |entry: &fs::DirEntry| entry.metadata().and_then(|file| file.modified()).expect("it is there");
+        entries.map(|entry| (entry.path(), modified(&entry))).collect()
+    };
+    tick(&mut project, 0, None);
+    tick(&mut project, 1, Some(0));
+    keep(&mut project).unwrap_or_else(|error| panic!("{error}"));
+    let first = files();
+    tick(&mut project, 2, Some(1));
+    keep(&mut project).unwrap_or_else(|error| panic!("{error}"));
+    let second = files();
+    assert!(second.len() > first.len());
+    assert!(first.iter().all(|(file, modified)| second.get(file) == Some(modified)), "a map was written again");
+    let restored = || open_with_timeline(&path).unwrap_or_else(|error| panic!("{error}"));
+    let maps = |project: &Project| -> Vec<Vec<u8>> {
+        let states = project.timeline.frames.iter().flat_map(|frame| frame.states.iter());
+        states.flat_map(|state| state.maps.values()).map(|map| map.bytes().to_vec()).collect()
+    };
+    assert_eq!(
+        restored().timeline.frames.iter().map(|frame| frame.parent).collect::<Vec<_>>(),
+        [None, Some(0), Some(1)]
+    );
+    assert!(maps(&restored()) == maps(&project));
+    // Keyframes that were thinned out leave no files.
+    project.timeline.frames.truncate(1);
+    keep(&mut project).unwrap_or_else(|error| panic!("{error}"));
+    let third = files();
+    assert!(third.len() < first.len() && third.keys().all(|file| first.contains_key(file)));
+    // Damage costs the timeline only, and so does a folder that cannot be written.
+    let damaged = third.keys().next().expect("there are some");
+    fs::write(damaged, "damaged").expect("it is writable");
+    let opened = restored();
+    let has_warning = opened.sessions[0].warnings.iter().any(|warning| warning.contains("opened without the timeline"));
+    assert!(opened.timeline.frames.is_empty() && has_warning);
+    fs::remove_dir_all(map_folder(&path)).expect("it is ours");
+    fs::write(map_folder(&path), "in the way").expect("it is writable");
+    project.sessions.iter_mut().for_each(|session| session.simulation.tick());
+    let error = keep(&mut project).expect_err("a file is in the way").to_string();
+    assert!(error.contains("kept.maps: this is a file"), "{error}");
+    assert_eq!(restored().sessions[0].simulation.ticks(), project.sessions[0].simulation.ticks());
+}
+
 /// Copies an archive with one of its files changed.
 fn with(path: &Path, name: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
     let mut archive = ZipArchive::new(File::open(path).expect("it is there")).expect("it is an archive");
