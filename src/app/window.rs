@@ -26,7 +26,7 @@ use crate::{
     },
     log,
     world::{
-        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, FastForward, History, Jobs, LessonState,
+        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, FastForward, History, Jobs, LessonAnswers,
         NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport,
         Workspace,
     },
@@ -101,11 +101,12 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     if is_a_map && alone {
         notices.offer_play();
     }
-    let lessons = LessonState::load(&mut notices);
+    let answers = LessonAnswers::load(&mut notices);
     if let Opening::Lesson(lesson) = opening {
         app.insert_resource(Transport::paused());
-        app.world_mut().write_message(AppCommand::from(LessonCommand::Teach(lesson)));
+        // The lesson may turn the camera afterwards.
         app.world_mut().write_message(AppCommand::from(CameraCommand::FrameAll));
+        app.world_mut().write_message(AppCommand::from(LessonCommand::Teach(lesson)));
     } else if alone && (file.is_some() || is_a_map) {
         app.insert_resource(Transport::paused());
     } else {
@@ -135,7 +136,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         app.world_mut().write_message(AppCommand::from(CameraCommand::Place(camera)));
     }
     loss::enable_restart(&mut app, document.is_recovered(), &mut notices);
-    app.insert_resource(lessons)
+    app.insert_resource(answers)
         .insert_resource(preferences)
         .insert_resource(notices)
         .insert_resource(brushes)

@@ -40,8 +40,8 @@ use bevy_egui::{
 };
 
 use crate::world::{
-    AppCommand, BrushCommand, Brushes, CameraCommand, CameraMode, Document, FileCommand, FrameSystems, History,
-    KeyPointer, LessonState, NoticeLevel, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences,
+    AppCommand, BrushCommand, Brushes, CameraCommand, CameraMode, CurrentLesson, Document, FileCommand, FrameSystems,
+    History, KeyPointer, NoticeLevel, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences,
     PresentCommand, Presentation, Recording, Simulations, ViewportArea, WindowCommand, Workspace,
 };
 use file_request::SystemFileDialog;
@@ -260,7 +260,7 @@ fn decide_keyboard(
 fn follow_pointer(
     mut contexts: EguiContexts,
     (free, sidebar): (Res<ViewportArea>, Res<Sidebar>),
-    (workspace, lessons, mode): (Res<State<Workspace>>, Res<LessonState>, Res<State<CameraMode>>),
+    (workspace, lesson, mode): (Res<State<Workspace>>, Option<Res<CurrentLesson>>, Res<State<CameraMode>>),
     (brushes, placement): (Res<Brushes>, Res<Placement>),
     others: OtherWindows,
     mut pointer: ResMut<PointerOverView>,
@@ -285,7 +285,7 @@ fn follow_pointer(
     });
     let stage = match **workspace {
         Workspace::Sculpt => false,
-        Workspace::Learn => lessons.attempt.is_none() && !sidebar.is_visible(RIVERS),
+        Workspace::Learn => lesson.is_none() && !sidebar.is_visible(RIVERS),
         Workspace::Present => true,
     };
     let empty = brushes.active.is_none() && placement.kind.is_none() && *mode == CameraMode::Orbit;

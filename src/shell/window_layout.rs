@@ -15,7 +15,7 @@ use super::{
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
 };
-use crate::world::{AppCommand, History, LessonState, Simulations, Workspace};
+use crate::world::{AppCommand, CurrentLesson, History, Simulations, Workspace};
 
 /// Panels of a column, with the systems that draw them.
 type Panels = Vec<(SidebarPanel, UiSystem)>;
@@ -24,8 +24,8 @@ type Panels = Vec<(SidebarPanel, UiSystem)>;
 /// collapsed panels under the name that is returned too.
 fn visible_panels(world: &World) -> ([Panels; 2], (Workspace, Option<PathBuf>)) {
     let workspace = *world.resource::<State<Workspace>>().get();
-    let attempt = world.resource::<LessonState>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
-    let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
+    let lesson = world.get_resource::<CurrentLesson>().filter(|_| workspace == Workspace::Learn);
+    let lesson = lesson.map(|lesson| lesson.attempt.lesson.path.clone());
     let mut columns = world.resource::<Sidebar>().systems();
     for panels in &mut columns {
         panels.retain(|(panel, _)| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none()));

@@ -56,7 +56,7 @@ pub use self::{
     history::{History, HistoryCommand, HistoryRow, Thumbnail, TimelinePosition},
     jobs::{Job, JobKind, Jobs},
     label::Label,
-    lessons::LessonState,
+    lessons::{CurrentLesson, LessonAnswers},
     notice::{Notice, NoticeLevel, Notices},
     opening::{LessonOpened, ProjectReplaced},
     other_windows::OtherWindows,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{
-    Deadline, FastForward, FrameBudget, FrameSystems, History, LessonState, NoticeLevel, Notices, Overlay, Revision,
+    CurrentLesson, Deadline, FastForward, FrameBudget, FrameSystems, History, NoticeLevel, Notices, Overlay, Revision,
     SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea, Workspace, simulations::SimTick,
     smoothed,
 };
@@ -91,11 +91,12 @@ pub(super) fn run_due(world: &mut World) {
             transport.due = (transport.due - 1.0).max(0.0);
             world.resource_mut::<Revision>().next_state();
         }
-        if finished && world.resource::<LessonState>().ends_at(world.resource::<Simulations>()) {
+        let lesson = world.get_resource::<CurrentLesson>();
+        if finished && lesson.is_some_and(|lesson| lesson.ends_at(world.resource::<Simulations>())) {
             transport = Transport { playing: false, due: 0.0, ..transport };
         }
         // Only once, when the total is reached: neither a resumed simulation nor one of a lesson is paused again.
-        let taught = world.resource::<LessonState>().runs_to().is_some();
+        let taught = lesson.is_some_and(|lesson| lesson.runs_to().is_some());
         let reached = finished && complete && transport.complete == Some(false) && !taught;
         transport.complete = Some(complete);
         if reached && transport.playing {
@@ -139,7 +140,7 @@ pub(super) fn run_due_stage(
     mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
-    (workspace, lessons, mut overlay): (Res<State<Workspace>>, Res<LessonState>, ResMut<Overlay>),
+    (workspace, lesson, mut overlay): (Res<State<Workspace>>, Option<Res<CurrentLesson>>, ResMut<Overlay>),
 ) {
     let quiet = transport.bypass_change_detection();
     if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
@@ -158,7 +159,7 @@ pub(super) fn run_due_stage(
     });
     simulations.halted = !simulations.between_ticks();
     revision.next_state();
-    if !simulations.halted && lessons.ends_at(&simulations) {
+    if !simulations.halted && lesson.is_some_and(|lesson| lesson.ends_at(&simulations)) {
         quiet.playing = false;
     }
     // In the Learn workspace, the overlay shows the cells that the stage changed, and arrows its flow.

@@ -53,11 +53,11 @@ use thalweg::{
     },
     world::{
         AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
-        CompareCommand, Comparison, Divider, Document, EditCommand, FileCommand, History, Jobs, KeyframeCommand,
-        KeyframeFollowing, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
-        PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts, Revision,
-        ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea,
-        WindowCommand, Workspace,
+        CompareCommand, Comparison, CurrentLesson, Divider, Document, EditCommand, FileCommand, History, Jobs,
+        KeyframeCommand, KeyframeFollowing, LessonAnswers, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay,
+        OverlayCommand, PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts,
+        Revision, ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces,
+        ViewportArea, WindowCommand, Workspace,
     },
 };
 use thalweg_scene::{
@@ -116,7 +116,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Restarts Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
-        init!(State<Workspace> State<Comparison> Divider Notices LessonState Quiz Jobs State<CameraMode> KeyframeFollowing Draft ViewportArea);
+        init!(State<Workspace> State<Comparison> Divider Notices LessonAnswers Quiz Jobs State<CameraMode> KeyframeFollowing Draft ViewportArea);
         Self(RefCell::new(app))
     }
 
