@@ -148,7 +148,7 @@ fn spawn_camera(
     adapter: Res<RenderAdapterInfo>,
     mut preferences: ResMut<Preferences>,
 ) {
-    preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
+    preferences.software = adapter.device_type == wgpu::DeviceType::Cpu;
     view.image = images.add(canvas(view.rect.size(), false));
     let mut orbit = PanOrbitCamera {
         focus: FOCUS,
@@ -326,7 +326,7 @@ pub(super) fn follow_keyframes(
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
     let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
     let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
-    let moved = std::mem::take(&mut viewpoint.bypass_change_detection().moved) || turned && over_view.terrain;
+    let moved = std::mem::take(&mut viewpoint.moved) || turned && over_view.terrain;
     let own = simulations.views.keys.script();
     let presented = presentation.as_ref().and_then(|presentation| presentation.item(&simulations));
     let script = match presented {

@@ -433,7 +433,7 @@ pub(super) fn film_window(
                 let picture = image.try_into_dynamic().ok()?.into_rgb8();
                 Some(((picture.width() as usize, picture.height() as usize), picture.into_raw()))
             };
-            recording.bypass_change_detection().record_frame(size, shot, (&simulations, &jobs), &mut notices);
+            recording.record_frame(size, shot, (&simulations, &jobs), &mut notices);
         },
     );
 }

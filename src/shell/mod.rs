@@ -157,7 +157,7 @@ fn draw(
     let (mut asked, view) = if panels {
         window_layout::window_ui(&mut root, world)
     } else {
-        world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
+        world.resource_mut::<Sidebar>().drawn.clear();
         (Vec::new(), window)
     };
     let (rect, seen) = snap_to_pixels(view, context.pixels_per_point());

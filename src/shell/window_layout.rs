@@ -64,8 +64,7 @@ fn column_ui(ui: &mut Ui, world: &mut World, panels: Panels, place: &(Workspace,
         ui.add_space(12.0);
         access::follow_focus(ui);
     });
-    // Read by systems that measure for a visible panel; change detection is not needed.
-    world.resource_mut::<Sidebar>().bypass_change_detection().drawn.extend(drawn);
+    world.resource_mut::<Sidebar>().drawn.extend(drawn);
     asked
 }
 
@@ -95,7 +94,7 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Re
             asked.extend(draw_part(world, tool_bar_ui, ui));
         });
     }
-    world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
+    world.resource_mut::<Sidebar>().drawn.clear();
     let ([mut left, mut right], place) = visible_panels(world);
     if root.available_width() < style::TWO_COLUMNS_WIDTH {
         left.append(&mut right);

@@ -201,9 +201,8 @@ fn autosaved_project(simulations: &Simulations, pose: CameraPose) -> Box<Project
 
 /// Offers to recover autosaves left by crashes, until each is answered, now or after a later start.
 pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>) {
-    let abandoned = &mut document.bypass_change_detection().abandoned;
     while notices.questions() < OFFERS
-        && let Some(path) = abandoned.pop()
+        && let Some(path) = document.abandoned.pop()
     {
         let modified = fs::metadata(&path).and_then(|file| file.modified()).ok();
         let age =
@@ -253,9 +252,7 @@ pub(super) fn exit_when_written(
     mut notices: ResMut<Notices>,
     mut leave: MessageWriter<AppExit>,
 ) {
-    let document = document.bypass_change_detection();
     let PendingExit::Files { notice, .. } = &mut document.exit else { return };
-    let recording = recording.bypass_change_detection();
     recording.end();
     let is_taking_screenshot = view.is_some_and(|view| view.is_taking_screenshot);
     if jobs.count() > 0 || recording.is_at_work() || is_taking_screenshot {
@@ -287,7 +284,7 @@ pub(super) fn autosave(
     mut jobs: ResMut<Jobs>,
     mut notices: ResMut<Notices>,
 ) {
-    let document = document.bypass_change_detection();
+    let document = &mut *document;
     let now = (history.changes(), simulations.ticks());
     let fresh = document.autosaved != now;
     if let Some(exit) = leaving.read().last() {

@@ -40,11 +40,11 @@ fn set_deadline(
 /// side by side, one that has finished the tick waits for the others.
 pub(super) fn ready<'a>(
     simulations: &'a mut Simulations,
-    history: &mut ResMut<History>,
+    history: &mut History,
 ) -> impl Iterator<Item = &'a mut Session> {
     let before = simulations.between_ticks();
     if before {
-        history.bypass_change_detection().before_tick(simulations);
+        history.before_tick(simulations);
     }
     simulations.halted = false;
     let first = simulations.common_ticks();
@@ -142,17 +142,17 @@ pub(super) fn run_due_stage(
     mut revision: ResMut<Revision>,
     (workspace, lesson, mut overlay): (Res<State<Workspace>>, Option<Res<CurrentLesson>>, ResMut<Overlay>),
 ) {
-    let quiet = transport.bypass_change_detection();
-    if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
+    let transport = &mut *transport;
+    if let Some(rate) = transport.slow.filter(|_| transport.playing) {
         // At most one stage per frame, so that each is visible.
-        quiet.due = (quiet.due + time.delta_secs_f64() * f64::from(rate)).min(1.0);
-        quiet.stage |= quiet.due >= 1.0;
+        transport.due = (transport.due + time.delta_secs_f64() * f64::from(rate)).min(1.0);
+        transport.stage |= transport.due >= 1.0;
     }
-    if !std::mem::take(&mut quiet.stage) {
+    if !std::mem::take(&mut transport.stage) {
         return;
     }
-    if quiet.slow.is_some() {
-        quiet.due = 0.0;
+    if transport.slow.is_some() {
+        transport.due = 0.0;
     }
     ready(&mut simulations, &mut history).for_each(|session| {
         session.simulation.stage();
@@ -160,7 +160,7 @@ pub(super) fn run_due_stage(
     simulations.halted = !simulations.between_ticks();
     revision.next_state();
     if !simulations.halted && lesson.is_some_and(|lesson| lesson.ends_at(&simulations)) {
-        quiet.playing = false;
+        transport.playing = false;
     }
     // In the Learn workspace, the overlay shows the cells that the stage changed, and arrows its flow.
     if *workspace == Workspace::Learn {
