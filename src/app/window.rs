@@ -27,7 +27,7 @@ use crate::{
     log,
     world::{
         AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, FastForward, History, Jobs, LessonAnswers,
-        NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport,
+        NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverExtraction, Simulations, Transport,
         Workspace,
     },
 };
@@ -201,14 +201,14 @@ fn cover_screen(
 /// vertical synchronisation, so the next one is delayed explicitly, unless a tick is unfinished.
 fn request_frames(
     transport: Res<Transport>,
-    (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<RiverOverlay>),
+    (simulations, revision, rivers): (Res<Simulations>, Res<Revision>, Res<RiverExtraction>),
     (jobs, restarts): (Res<Jobs>, Res<Restarts>),
     (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
     panels: Query<&Camera, With<PrimaryEguiContext>>,
     mut settings: ResMut<WinitSettings>,
     mut again: MessageWriter<RequestRedraw>,
 ) {
-    let rivers_lag = simulations.between_ticks() && !channels.are_current(&simulations, *revision);
+    let rivers_lag = simulations.between_ticks() && !rivers.is_current(&simulations, *revision);
     let works = jobs.count() > 0 || restarts.is_active();
     let runs = transport.playing || !simulations.is_displayable() || works || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;

@@ -6,7 +6,7 @@
 
 use crate::world::{
     BrushCursor, Brushes, Comparison, CutLine, Deadline, Divider, Overlay, PointerOverView, Preferences, Revision,
-    RiverOverlay, Simulations, Transport, ViewportArea,
+    RiverExtraction, RiverOverlay, Simulations, Transport, ViewportArea,
 };
 use std::{
     sync::{
@@ -196,7 +196,6 @@ struct RedrawInputs<'w> {
     preferences: ResMut<'w, Preferences>,
     on_land: TerrainDecorations<'w>,
     revision: Res<'w, Revision>,
-    brushes: Res<'w, Brushes>,
     waiting: Res<'w, RenderStatus>,
     blocks: Res<'w, TerrainBlocks>,
     surroundings: Res<'w, Surroundings>,
@@ -207,15 +206,17 @@ struct RedrawInputs<'w> {
 struct TerrainDecorations<'w> {
     overlay: Res<'w, Overlay>,
     channels: Res<'w, RiverOverlay>,
+    extraction: Res<'w, RiverExtraction>,
+    brushes: Res<'w, Brushes>,
     cut: Res<'w, CutLine>,
     cursor: Res<'w, BrushCursor>,
 }
 
 impl TerrainDecorations<'_> {
     /// Returns the kinds that are drawn.
-    fn kinds(&self, brushes: &Brushes, simulations: &Simulations) -> AnnotationKinds {
+    fn kinds(&self, simulations: &Simulations) -> AnnotationKinds {
         AnnotationKinds {
-            mask: self.overlay.tints_mask(brushes, simulations),
+            mask: self.overlay.tints_mask(&self.brushes, simulations),
             ring: self.cursor.0.is_some(),
             overlay: (self.overlay.shown, self.overlay.arrows),
             flows: self.overlay.flows.iter().map(Option::is_some).collect(),
@@ -318,11 +319,11 @@ fn draw_when_changed(
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.lighting_count()));
-    let kinds = seen.on_land.kinds(&seen.brushes, &seen.simulations);
+    let kinds = seen.on_land.kinds(&seen.simulations);
     // `true` after changes that may need another shader.
     let other = seen.comparison.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;
-    let ring = seen.on_land.cursor.is_changed() || seen.brushes.is_changed();
+    let ring = seen.on_land.cursor.is_changed() || seen.on_land.brushes.is_changed();
     let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.lighting_count());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
     if runs || other || ring || seen.has_scene_changed() || seen.view.is_changed() || last.place != place {
@@ -357,7 +358,7 @@ fn draw_when_changed(
     let wanted = DrawSettings { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
     let complete = seen.blocks.is_on_screen(*seen.revision)
         && !seen.surroundings.waits_for_letters()
-        && seen.on_land.channels.are_current(&seen.simulations, *seen.revision);
+        && seen.on_land.extraction.is_current(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to be idle: the pose of the request is kept.
     taking.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.has_scene_changed();

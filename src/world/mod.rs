@@ -46,7 +46,7 @@ pub use self::{
     bookmarks::{KeyframeCommand, KeyframeFollowing, SaveBookmark},
     brush::{BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, LoadStamp, ModifierKeys},
     camera::{CameraCommand, CameraMode, CameraStep, NavigationInput, ScreenshotCommand},
-    channels::RiverOverlay,
+    channels::{RiverExtraction, RiverOverlay},
     command::{AppCommand, AppCommandEvent},
     compare::{CompareCommand, Comparison, Divider},
     document::{CameraPose, Document},
@@ -292,6 +292,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Restarts>()
         .init_resource::<TimeSeries>()
         .init_resource::<RiverOverlay>()
+        .init_resource::<RiverExtraction>()
         .init_resource::<Document>()
         .init_resource::<CameraPose>()
         .add_message::<AppCommand>()
