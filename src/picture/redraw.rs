@@ -29,7 +29,7 @@ use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 use super::{
     DrawSystems,
     capture::{self, ScreenshotState, ScreenshotTile},
-    ground::TerrainBlocks,
+    ground::{BlockLighting, TerrainBlocks},
     surroundings::Surroundings,
 };
 use thalweg_scene::{
@@ -201,9 +201,10 @@ struct RedrawInputs<'w> {
     surroundings: Res<'w, Surroundings>,
 }
 
-/// Annotations on the terrain.
+/// Lighting of the terrain, and annotations on it.
 #[derive(SystemParam)]
 struct TerrainDecorations<'w> {
+    lighting: Res<'w, BlockLighting>,
     overlay: Res<'w, Overlay>,
     channels: Res<'w, RiverOverlay>,
     extraction: Res<'w, RiverExtraction>,
@@ -268,8 +269,8 @@ struct RedrawState {
     changed: Option<Instant>,
     /// Time of the last user input.
     moved: Option<Instant>,
-    /// Last camera pose, field of view and number of lighting updates.
-    place: Option<(Transform, f32, u64)>,
+    /// Last camera pose and field of view.
+    place: Option<(Transform, f32)>,
     /// Consecutive frames without pending resources since a change that may need another shader.
     calm: u32,
     /// Annotations last drawn on the terrain.
@@ -318,15 +319,15 @@ fn draw_when_changed(
         last.moved = Some(now);
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
-    let place = Some((*transform, fov, seen.blocks.lighting_count()));
+    let place = Some((*transform, fov));
     let kinds = seen.on_land.kinds(&seen.simulations);
     // `true` after changes that may need another shader.
     let other = seen.comparison.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;
     let ring = seen.on_land.cursor.is_changed() || seen.on_land.brushes.is_changed();
-    let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.lighting_count());
+    let relit = seen.on_land.lighting.is_changed();
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
-    if runs || other || ring || seen.has_scene_changed() || seen.view.is_changed() || last.place != place {
+    if runs || other || ring || relit || seen.has_scene_changed() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);
     }
     last.calm = if waits || other && stood { 0 } else { last.calm.saturating_add(1) };
