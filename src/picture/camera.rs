@@ -237,9 +237,6 @@ pub(super) fn take_settings(
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
 ) {
     let settings = preferences.settings.resolved(preferences.software);
-    if !preferences.is_changed() {
-        return;
-    }
     (orbit.button_orbit, orbit.button_pan, orbit.modifier_pan) = match settings.buttons {
         Buttons::RightAndMiddle => (MouseButton::Right, MouseButton::Middle, None),
         Buttons::MiddleAndRight => (MouseButton::Middle, MouseButton::Right, None),
@@ -495,10 +492,7 @@ pub(super) fn publish_pose(
 ) {
     let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
     let camera = io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance };
-    let place = CameraPose { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
-    if *eye != place {
-        *eye = place;
-    }
+    *eye = CameraPose { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
 }
 
 /// Distance at which the focus snaps to its target, in world units.

@@ -219,9 +219,7 @@ pub(crate) fn send_commands(
     if *keyboard != KeyboardFocus::Camera {
         down.steps.clear();
     }
-    if *steps != down.steps() {
-        *steps = down.steps();
-    }
+    *steps = down.steps();
 }
 
 /// Returns `true` if a key moves the marker in the focused viewport, clicks at it, or moves the focus.
