@@ -237,6 +237,13 @@ pub struct ViewportArea {
     pub rendered_fraction: Vec2,
     /// Number of rendered frames.
     pub frames: u64,
+    /// `true` while a screenshot is taken; the simulation is paused meanwhile.
+    pub is_taking_screenshot: bool,
+}
+
+/// Annotations that panels draw over the rendered image.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct ViewAnnotations {
     /// Simulations side by side: index, position of the label in fractions of the viewport, and label.
     pub labels: Vec<(usize, Vec2, String)>,
     /// Contour labels: position in fractions of the viewport, direction in radians, and height in metres.
@@ -245,8 +252,6 @@ pub struct ViewportArea {
     pub azimuth: f32,
     /// Distance in metres between the upper and the lower edge, at the point the camera looks at.
     pub metres: f32,
-    /// `true` while a screenshot is taken; the simulation is paused meanwhile.
-    pub is_taking_screenshot: bool,
 }
 
 /// Point on the selected map under the pointer, in fractions of its sides.
@@ -282,6 +287,7 @@ pub fn plugin(app: &mut App) {
         .insert_resource(PointerOverView { view: true, terrain: true, adds_rain: false })
         .init_resource::<KeyPointer>()
         .init_resource::<ViewportArea>()
+        .init_resource::<ViewAnnotations>()
         .init_state::<CameraMode>()
         .init_resource::<NavigationInput>()
         .init_resource::<PointedPosition>()
