@@ -97,6 +97,7 @@ pub(super) fn plugin(app: &mut App) {
                 walk::go,
                 camera::take_settings.run_if(resource_changed::<Preferences>),
                 camera::fit_picture,
+                camera::activate_camera,
             )
                 .chain()
                 .in_set(FrameSystems::Aim),

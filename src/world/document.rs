@@ -272,10 +272,34 @@ pub(super) fn exit_when_written(
     }
 }
 
-/// Autosaves the project at regular intervals, and before it is replaced, whether the user or only time has changed it.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-pub(super) fn autosave(
+/// Ends the autosaves when the program exits. After an irregular exit, the last one is offered at the next start.
+pub(super) fn end_autosaves(
     mut leaving: MessageReader<AppExit>,
+    simulations: Res<Simulations>,
+    pose: Res<CameraPose>,
+    history: Res<History>,
+    mut document: ResMut<Document>,
+    mut jobs: ResMut<Jobs>,
+) {
+    let Some(exit) = leaving.read().last() else { return };
+    let slots = std::mem::take(&mut document.slots);
+    if exit.is_success() && !jobs.failed {
+        slots.into_iter().for_each(RecoverySlot::end);
+    } else if let Some(slot) = slots.last() {
+        let held = jobs.locked.take();
+        if document.autosaved != (history.changes(), simulations.ticks()) || document.handed_over {
+            let simulations = held.as_ref().map_or(&*simulations, |held| &held.before);
+            let mut project = autosaved_project(simulations, *pose);
+            match save(&mut project, slot.path(), &JobProgress::default()) {
+                Err(error) => error!("{error}"),
+                Ok(_) => document.handover_path = Some(slot.path().to_owned()),
+            }
+        }
+    }
+}
+
+/// Autosaves the project at regular intervals, and before it is replaced, whether the user or only time has changed it.
+pub(super) fn autosave(
     simulations: Res<Simulations>,
     pose: Res<CameraPose>,
     history: Res<History>,
@@ -285,26 +309,6 @@ pub(super) fn autosave(
     mut notices: ResMut<Notices>,
 ) {
     let document = &mut *document;
-    let now = (history.changes(), simulations.ticks());
-    let fresh = document.autosaved != now;
-    if let Some(exit) = leaving.read().last() {
-        let slots = std::mem::take(&mut document.slots);
-        if exit.is_success() && !jobs.failed {
-            slots.into_iter().for_each(RecoverySlot::end);
-        } else if let Some(slot) = slots.last() {
-            // After an irregular exit, the autosave is offered at the next start.
-            let held = jobs.locked.take();
-            if fresh || document.handed_over {
-                let simulations = held.as_ref().map_or(&*simulations, |held| &held.before);
-                let mut project = autosaved_project(simulations, *pose);
-                match save(&mut project, slot.path(), &JobProgress::default()) {
-                    Err(error) => error!("{error}"),
-                    Ok(_) => document.handover_path = Some(slot.path().to_owned()),
-                }
-            }
-        }
-        return;
-    }
     let Some(slot) = document.slots.last().filter(|_| !jobs.is_project_locked()) else { return };
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.autosaved_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
@@ -312,7 +316,8 @@ pub(super) fn autosave(
         return;
     }
     document.autosaved_at = Instant::now();
-    if fresh {
+    let now = (history.changes(), simulations.ticks());
+    if document.autosaved != now {
         let (path, mut project) = (slot.path().to_owned(), autosaved_project(&simulations, *pose));
         let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
         let mark = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.mark_autosaved(now);

@@ -335,7 +335,7 @@ pub fn plugin(app: &mut App) {
         )
         .add_systems(
             Last,
-            (document::offer, preferences::remember, jobs::finish_saving, document::autosave)
+            (document::offer, preferences::remember, jobs::finish_saving, document::end_autosaves, document::autosave)
                 .chain()
                 .in_set(AutosaveSystems),
         );
