@@ -68,7 +68,7 @@ pub(super) fn plugin(app: &mut App) {
     let waiting = RenderStatus::default();
     app.insert_resource(waiting.clone()).init_resource::<DrawSettings>().init_resource::<FixedStep>().add_systems(
         PostUpdate,
-        (capture::take, draw_when_changed)
+        (capture::begin_screenshot, capture::cancel_screenshot, capture::advance_screenshot, draw_when_changed)
             .chain()
             .in_set(DrawSystems)
             .after(PanOrbitCameraSystemSet)
