@@ -13,7 +13,7 @@ use crate::{
     picture::{FixedStep, camera::Viewpoint},
     shell::UiVisible,
     world::{
-        AppCommand, EditCommand, Preferences, Revision, RiverOverlay, Simulations, Timing, Transport, ViewportArea,
+        AppCommand, EditCommand, Preferences, Revision, RiverExtraction, Simulations, Timing, Transport, ViewportArea,
     },
 };
 use thalweg_scene::{
@@ -235,7 +235,7 @@ fn rivers_at(app: &mut App, step: (f32, bool)) -> f64 {
             let found = |app: &App| {
                 let (simulations, revision) =
                     (app.world().resource::<Simulations>(), *app.world().resource::<Revision>());
-                app.world().resource::<RiverOverlay>().are_current(simulations, revision)
+                app.world().resource::<RiverExtraction>().is_current(simulations, revision)
             };
             while !found(app) {
                 app.update();

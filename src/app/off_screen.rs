@@ -26,7 +26,7 @@ use crate::{
     },
     shell::{UiRenderTarget, UiVisible},
     world::{
-        AppCommand, FileCommand, History, Jobs, NoticeLevel, Notices, Preferences, Revision, RiverOverlay,
+        AppCommand, FileCommand, History, Jobs, NoticeLevel, Notices, Preferences, Revision, RiverExtraction,
         ScreenshotCommand, Simulations, Transport, ViewportArea, background,
     },
 };
@@ -158,9 +158,9 @@ pub(super) fn take_screenshot(app: &mut App, how: RenderOptions) -> Result<Captu
 fn wait_until_ready(app: &mut App) -> Result<(), String> {
     check_shaders(app)?;
     let rivers_lag = |world: &World| {
-        let (simulations, channels) = (world.resource::<Simulations>(), world.resource::<RiverOverlay>());
+        let (simulations, rivers) = (world.resource::<Simulations>(), world.resource::<RiverExtraction>());
         let paused = !world.resource::<Transport>().playing && simulations.between_ticks();
-        paused && !channels.are_current(simulations, *world.resource::<Revision>())
+        paused && !rivers.is_current(simulations, *world.resource::<Revision>())
     };
     while rivers_lag(app.world()) {
         app.update();

@@ -26,8 +26,8 @@ use crate::{
     },
     log,
     world::{
-        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, FastForward, History, Jobs, LessonState,
-        NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverOverlay, Simulations, Transport,
+        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, FastForward, History, Jobs, LessonAnswers,
+        NoticeLevel, Notices, Preferences, Presentation, Restarts, Revision, RiverExtraction, Simulations, Transport,
         Workspace,
     },
 };
@@ -101,11 +101,12 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     if is_a_map && alone {
         notices.offer_play();
     }
-    let lessons = LessonState::load(&mut notices);
+    let answers = LessonAnswers::load(&mut notices);
     if let Opening::Lesson(lesson) = opening {
         app.insert_resource(Transport::paused());
-        app.world_mut().write_message(AppCommand::from(LessonCommand::Teach(lesson)));
+        // The lesson may turn the camera afterwards.
         app.world_mut().write_message(AppCommand::from(CameraCommand::FrameAll));
+        app.world_mut().write_message(AppCommand::from(LessonCommand::Teach(lesson)));
     } else if alone && (file.is_some() || is_a_map) {
         app.insert_resource(Transport::paused());
     } else {
@@ -135,7 +136,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         app.world_mut().write_message(AppCommand::from(CameraCommand::Place(camera)));
     }
     loss::enable_restart(&mut app, document.is_recovered(), &mut notices);
-    app.insert_resource(lessons)
+    app.insert_resource(answers)
         .insert_resource(preferences)
         .insert_resource(notices)
         .insert_resource(brushes)
@@ -200,14 +201,14 @@ fn cover_screen(
 /// vertical synchronisation, so the next one is delayed explicitly, unless a tick is unfinished.
 fn request_frames(
     transport: Res<Transport>,
-    (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<RiverOverlay>),
+    (simulations, revision, rivers): (Res<Simulations>, Res<Revision>, Res<RiverExtraction>),
     (jobs, restarts): (Res<Jobs>, Res<Restarts>),
     (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
     panels: Query<&Camera, With<PrimaryEguiContext>>,
     mut settings: ResMut<WinitSettings>,
     mut again: MessageWriter<RequestRedraw>,
 ) {
-    let rivers_lag = simulations.between_ticks() && !channels.are_current(&simulations, *revision);
+    let rivers_lag = simulations.between_ticks() && !rivers.is_current(&simulations, *revision);
     let works = jobs.count() > 0 || restarts.is_active();
     let runs = transport.playing || !simulations.is_displayable() || works || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;

@@ -12,7 +12,7 @@ use crate::shell::{
 };
 use crate::world::{
     AppCommand, CompareCommand, Comparison, Divider, Overlay, Preferences, Presentation, SimulationCommand,
-    Simulations, Transport, ViewportArea, Workspace,
+    Simulations, Transport, ViewAnnotations, Workspace,
     amount::{display_unit, length, round_length},
 };
 use egui_phosphor::regular as icon;
@@ -21,7 +21,7 @@ use thalweg_scene::settings::{GuideVisibility, UnitSystem};
 /// State read by the annotations.
 #[derive(SystemParam)]
 pub struct Annotations<'w> {
-    view: Res<'w, ViewportArea>,
+    view: Res<'w, ViewAnnotations>,
     visible: Res<'w, UiVisible>,
     simulations: Res<'w, Simulations>,
     comparison: Res<'w, State<Comparison>>,
@@ -132,7 +132,7 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Annotations) -> Vec<AppCommand> {
 /// Draws the heights on the contour lines.
 fn heights_ui(
     InMut(root): InMut<Ui>,
-    free: Res<ViewportArea>,
+    annotations: Res<ViewAnnotations>,
     preferences: Res<Preferences>,
     simulations: Res<Simulations>,
 ) -> Vec<AppCommand> {
@@ -142,7 +142,7 @@ fn heights_ui(
     let step = f64::from(simulations.selected().look.contours) * display_unit(units, "m").1;
     // As many decimals as distinguish adjacent contours.
     let decimals = (0..2).find(|&decimals| (step * 10_f64.powi(decimals)).fract().abs() < 1e-3).unwrap_or(2) as usize;
-    for &(share, angle, height) in &free.heights {
+    for &(share, angle, height) in &annotations.heights {
         let middle = view.min + egui::vec2(share.x, share.y) * view.size();
         let text = length(units, height.into(), decimals);
         let text = |color| painter.layout_no_wrap(text.clone(), FontId::proportional(HEIGHT_SIZE), color);
@@ -166,12 +166,12 @@ const LONGEST_BAR: f32 = 130.0;
 /// Draws the north arrow and the scale bar, as set in the settings.
 fn north_and_scale_ui(
     InMut(root): InMut<Ui>,
-    free: Res<ViewportArea>,
+    annotations: Res<ViewAnnotations>,
     preferences: Res<Preferences>,
     workspace: Res<State<Workspace>>,
     presentation: Option<Res<Presentation>>,
 ) -> Vec<AppCommand> {
-    let (view, turned, metres) = (root.max_rect(), free.azimuth, free.metres);
+    let (view, turned, metres) = (root.max_rect(), annotations.azimuth, annotations.metres);
     let settings = &preferences.settings;
     let wanted = match settings.scale_and_north {
         GuideVisibility::InLearn => {

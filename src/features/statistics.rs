@@ -25,10 +25,7 @@ const PANEL: SidebarPanel = SidebarPanel {
 
 /// Requests recording while a panel shows the values.
 fn request_recording(sidebar: Res<Sidebar>, mut record: ResMut<TimeSeries>) {
-    let wanted = sidebar.is_visible(PANEL.key) || sidebar.is_visible(RIVERS);
-    if record.wanted != wanted {
-        record.wanted = wanted;
-    }
+    record.wanted = sidebar.is_visible(PANEL.key) || sidebar.is_visible(RIVERS);
 }
 
 pub(super) fn plugin(app: &mut App) {

@@ -9,7 +9,7 @@ use crate::shell::{
     panel::{AddPanel, LayerVisibility},
     style::{self, ACCENT},
 };
-use crate::world::{AppCommand, EditCommand, Overlay, Simulations, ViewportArea, WindowCommand};
+use crate::world::{AppCommand, EditCommand, Overlay, Simulations, ViewAnnotations, WindowCommand};
 use egui_phosphor::regular as icon;
 use thalweg_sim::{
     core::{
@@ -57,8 +57,12 @@ fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
 }
 
 /// Draws the dial at the upper right of the view. Dragging turns the wind, scrolling changes its strength.
-pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<ViewportArea>) -> Vec<AppCommand> {
-    let (context, view, turned) = (ui.ctx().clone(), ui.max_rect(), free.azimuth);
+pub fn dial_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    annotations: Res<ViewAnnotations>,
+) -> Vec<AppCommand> {
+    let (context, view, turned) = (ui.ctx().clone(), ui.max_rect(), annotations.azimuth);
     let mut commands = Vec::new();
     let mut slots = simulations.selected().simulation.slots.iter();
     let Some(slot) = slots.find(|slot| slot.enabled && slot.process.capabilities().weather.is_some()) else {

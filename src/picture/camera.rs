@@ -4,6 +4,7 @@ use std::f32::consts::TAU;
 
 use bevy::{
     camera::RenderTarget,
+    ecs::system::SystemParam,
     input::{
         InputSystems,
         keyboard::KeyboardInput,
@@ -148,7 +149,7 @@ fn spawn_camera(
     adapter: Res<RenderAdapterInfo>,
     mut preferences: ResMut<Preferences>,
 ) {
-    preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
+    preferences.software = adapter.device_type == wgpu::DeviceType::Cpu;
     view.image = images.add(canvas(view.rect.size(), false));
     let mut orbit = PanOrbitCamera {
         focus: FOCUS,
@@ -193,15 +194,12 @@ pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
 }
 
 /// Resizes the image to the viewport times the render scale.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn fit_picture(
     simulations: Res<Simulations>,
     mut view: ResMut<ViewportArea>,
     preferences: Res<Preferences>,
     mut images: ResMut<Assets<Image>>,
     camera: Single<(Entity, &mut Projection), With<PanOrbitCamera>>,
-    mut active: ResMut<ActiveCameraData>,
-    windows: Query<&Window, With<PrimaryWindow>>,
     mut commands: Commands,
 ) {
     let (camera, mut projection) = camera.into_inner();
@@ -219,11 +217,19 @@ pub(super) fn fit_picture(
     {
         perspective.fov = fov;
     }
-    // The render target is not a window: activate the camera for mouse input explicitly.
+}
+
+/// Activates the camera for mouse input, as its render target is not a window.
+pub(super) fn activate_camera(
+    view: Res<ViewportArea>,
+    camera: Single<Entity, With<PanOrbitCamera>>,
+    windows: Query<&Window, With<PrimaryWindow>>,
+    mut active: ResMut<ActiveCameraData>,
+) {
     let window = windows.iter().next().map(|window| Vec2::new(window.width(), window.height()));
     let scale = windows.iter().next().map_or(1.0, Window::scale_factor);
     *active = ActiveCameraData {
-        entity: Some(camera),
+        entity: Some(*camera),
         viewport_size: Some((view.rect.size().as_vec2() / scale).max(Vec2::ONE)),
         window_size: window.map(|size| size.max(Vec2::ONE)),
         manual: true,
@@ -237,9 +243,6 @@ pub(super) fn take_settings(
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
 ) {
     let settings = preferences.settings.resolved(preferences.software);
-    if !preferences.is_changed() {
-        return;
-    }
     (orbit.button_orbit, orbit.button_pan, orbit.modifier_pan) = match settings.buttons {
         Buttons::RightAndMiddle => (MouseButton::Right, MouseButton::Middle, None),
         Buttons::MiddleAndRight => (MouseButton::Middle, MouseButton::Right, None),
@@ -309,24 +312,39 @@ pub(super) struct KeyframeFollower {
     turns: f32,
 }
 
+/// Input of the user that moves the camera.
+#[derive(SystemParam)]
+pub(super) struct CameraInput<'w, 's> {
+    buttons: Res<'w, ButtonInput<MouseButton>>,
+    fingers: Res<'w, Touches>,
+    wheel: MessageReader<'w, 's, MouseWheel>,
+    over_view: Res<'w, PointerOverView>,
+}
+
+impl CameraInput<'_, '_> {
+    /// Returns `true` if the user moves the camera in this frame.
+    fn moves(&mut self, camera: &PanOrbitCamera) -> bool {
+        // Two fingers always orbit; one does unless it paints or rains.
+        let one_orbits = camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit;
+        let touches = if one_orbits { 1 } else { 2 };
+        let pressed = self.buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
+        let turned = pressed || self.wheel.read().count() > 0 || self.fingers.iter().count() >= touches;
+        turned && self.over_view.terrain
+    }
+}
+
 /// Animates the camera along the keyframes of the presented scene or of the project until the user moves it.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keyframes(
     (presentation, simulations, follows): (Option<Res<Presentation>>, Res<Simulations>, Res<KeyframeFollowing>),
-    recording: Res<Recording>,
-    (whole, mode, over_view): (Option<Res<SceneFrame>>, Res<State<CameraMode>>, Res<PointerOverView>),
+    (whole, mode, recording): (Option<Res<SceneFrame>>, Res<State<CameraMode>>, Res<Recording>),
+    mut input: CameraInput,
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
-    (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
-    mut wheel: MessageReader<MouseWheel>,
     mut commands: Commands,
     mut follower: Local<KeyframeFollower>,
 ) {
-    // Two fingers always orbit; one does unless it paints or rains.
-    let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
-    let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
-    let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
-    let moved = std::mem::take(&mut viewpoint.bypass_change_detection().moved) || turned && over_view.terrain;
+    let turned = input.moves(&camera);
+    let moved = std::mem::take(&mut viewpoint.moved) || turned;
     let own = simulations.views.keys.script();
     let presented = presentation.as_ref().and_then(|presentation| presentation.item(&simulations));
     let script = match presented {
@@ -495,10 +513,7 @@ pub(super) fn publish_pose(
 ) {
     let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
     let camera = io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance };
-    let place = CameraPose { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
-    if *eye != place {
-        *eye = place;
-    }
+    *eye = CameraPose { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
 }
 
 /// Distance at which the focus snaps to its target, in world units.

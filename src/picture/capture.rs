@@ -222,62 +222,68 @@ fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
     corners.map(|at| [at, (whole - at).min(UVec2::splat(PART))]).collect()
 }
 
-/// Starts requested screenshots, and renders, reads back and assembles their parts.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-pub(super) fn take(
+/// Starts a requested screenshot.
+pub(super) fn begin_screenshot(
     mut taking: ResMut<ScreenshotState>,
     (simulations, revision, preferences): (Res<Simulations>, Res<Revision>, Res<Preferences>),
     (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, VisibleTerrain),
-    waiting: Res<RenderStatus>,
-    (mut view, mut jobs, mut notices): (ResMut<ViewportArea>, ResMut<Jobs>, ResMut<Notices>),
+    view: Res<ViewportArea>,
+    mut notices: ResMut<Notices>,
     mut images: ResMut<Assets<Image>>,
     mut caught: Option<ResMut<CaptureResult>>,
-    mut again: MessageWriter<RequestRedraw>,
-    mut commands: Commands,
+) {
+    if !std::mem::take(&mut taking.wanted) || taking.picture.is_some() {
+        return;
+    }
+    let (place, projection, orbit) = *camera;
+    let seen = (projection.get_clip_from_view(), GlobalTransform::from(*place));
+    let blur = preferences.settings.screenshot_blur / 100.0;
+    let sharp = land.ahead(seen.0, &seen.1).or(orbit.radius).unwrap_or(FAR);
+    let whole = size(view.rect.size(), preferences.settings.screenshot_side);
+    let as_light = preferences.settings.screenshot_format == ScreenshotFormat::Exr;
+    // Accumulation buffer and output.
+    let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
+    if let Err(error) = Budget::present().request(Path::new("screenshot"), needed) {
+        match &mut caught {
+            Some(caught) => caught.0 = Some(Err(error.to_string())),
+            None => drop(notices.notify(NoticeLevel::Error, format!("{error}."))),
+        }
+        return;
+    }
+    let progress = JobProgress::default();
+    let notice = notices
+        .notify_progress(format!("Rendering a screenshot of {} × {} pixels…", whole.x, whole.y), progress.clone());
+    notices.add_button(notice, "Cancel", FileCommand::CancelJob(notice));
+    taking.picture = Some(TiledScreenshot {
+        of: (simulations.project_id(), revision.start),
+        size: whole,
+        transparent: preferences.settings.transparent_screenshots,
+        as_light,
+        seen,
+        aperture: Aperture::new(blur, sharp, seen.0),
+        sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
+        canvas: images.add(canvas(UVec2::splat(canvas_side(whole)), as_light)),
+        parts: parts(whole),
+        done: 0,
+        exposure: Exposure::default(),
+        through: 0,
+        reading: false,
+        pixels: None,
+        progress,
+        notice,
+    });
+    (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
+}
+
+/// Cancels the screenshot on request, and after another scene was opened.
+pub(super) fn cancel_screenshot(
+    mut taking: ResMut<ScreenshotState>,
+    simulations: Res<Simulations>,
+    revision: Res<Revision>,
+    mut notices: ResMut<Notices>,
 ) {
     let taking = &mut *taking;
     let of = (simulations.project_id(), revision.start);
-    if std::mem::take(&mut taking.wanted) && taking.picture.is_none() {
-        let (place, projection, orbit) = *camera;
-        let seen = (projection.get_clip_from_view(), GlobalTransform::from(*place));
-        let blur = preferences.settings.screenshot_blur / 100.0;
-        let sharp = land.ahead(seen.0, &seen.1).or(orbit.radius).unwrap_or(FAR);
-        let whole = size(view.rect.size(), preferences.settings.screenshot_side);
-        let as_light = preferences.settings.screenshot_format == ScreenshotFormat::Exr;
-        // Accumulation buffer and output.
-        let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
-        if let Err(error) = Budget::present().request(Path::new("screenshot"), needed) {
-            match &mut caught {
-                Some(caught) => caught.0 = Some(Err(error.to_string())),
-                None => drop(notices.notify(NoticeLevel::Error, format!("{error}."))),
-            }
-            return;
-        }
-        let progress = JobProgress::default();
-        let notice = notices
-            .notify_progress(format!("Rendering a screenshot of {} × {} pixels…", whole.x, whole.y), progress.clone());
-        notices.add_button(notice, "Cancel", FileCommand::CancelJob(notice));
-        taking.picture = Some(TiledScreenshot {
-            of,
-            size: whole,
-            transparent: preferences.settings.transparent_screenshots,
-            as_light,
-            seen,
-            aperture: Aperture::new(blur, sharp, seen.0),
-            sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
-            canvas: images.add(canvas(UVec2::splat(canvas_side(whole)), as_light)),
-            parts: parts(whole),
-            done: 0,
-            exposure: Exposure::default(),
-            through: 0,
-            reading: false,
-            pixels: None,
-            progress,
-            notice,
-        });
-        (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
-    }
-    // Obsolete after another scene was opened.
     let cancelled = |picture: &&mut TiledScreenshot| picture.progress.is_cancelled() || picture.of != of;
     if let Some(picture) = taking.picture.as_mut().filter(cancelled) {
         notices.dismiss(picture.notice);
@@ -289,6 +295,19 @@ pub(super) fn take(
         }
         (taking.picture, taking.part, taking.read) = (None, None, None);
     }
+}
+
+/// Renders, reads back and assembles the parts of the screenshot.
+pub(super) fn advance_screenshot(
+    mut taking: ResMut<ScreenshotState>,
+    simulations: Res<Simulations>,
+    waiting: Res<RenderStatus>,
+    (mut view, mut jobs, mut notices): (ResMut<ViewportArea>, ResMut<Jobs>, ResMut<Notices>),
+    mut caught: Option<ResMut<CaptureResult>>,
+    mut again: MessageWriter<RequestRedraw>,
+    mut commands: Commands,
+) {
+    let taking = &mut *taking;
     let holds = taking.picture.is_some();
     if view.is_taking_screenshot != holds {
         view.is_taking_screenshot = holds;
@@ -433,7 +452,7 @@ pub(super) fn film_window(
                 let picture = image.try_into_dynamic().ok()?.into_rgb8();
                 Some(((picture.width() as usize, picture.height() as usize), picture.into_raw()))
             };
-            recording.bypass_change_detection().record_frame(size, shot, (&simulations, &jobs), &mut notices);
+            recording.record_frame(size, shot, (&simulations, &jobs), &mut notices);
         },
     );
 }

@@ -13,7 +13,7 @@ use super::{
     numbers::SceneUniforms,
     pick::{pick, to_view},
 };
-use crate::world::{Comparison, Revision, Simulations, ViewportArea};
+use crate::world::{Comparison, Revision, Simulations, ViewAnnotations, ViewportArea};
 use thalweg_sim::core::terrain::Terrain;
 
 /// Interval of index contours, in contours. They are broader and labelled; mirrors `contour` in `shaders/terrain.wgsl`.
@@ -57,7 +57,8 @@ pub(super) fn write(
     (simulations, revision, comparison): (Res<Simulations>, Res<Revision>, Res<State<Comparison>>),
     blocks: Res<TerrainBlocks>,
     camera: Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>,
-    mut view: ResMut<ViewportArea>,
+    view: Res<ViewportArea>,
+    mut annotations: ResMut<ViewAnnotations>,
     mut again: MessageWriter<RequestRedraw>,
     mut last: Local<LabelState>,
 ) {
@@ -66,9 +67,7 @@ pub(super) fn write(
     let numbers =
         blocks.numbers.get(simulations.selected_index()).filter(|_| contours > 0.0 && *comparison == Comparison::Off);
     let Some(&numbers) = numbers else {
-        if !view.heights.is_empty() {
-            view.heights.clear();
-        }
+        annotations.heights.clear();
         last.seen = None;
         return;
     };
@@ -77,9 +76,7 @@ pub(super) fn write(
         LabelInputs { camera: *place, clip_from_view: camera.clip_from_view(), rect: view.rect, shape, contours };
     if last.seen.as_ref() != Some(&seen) {
         *last = LabelState { seen: Some(seen), since: Some(Instant::now()), ..LabelState::default() };
-        if !view.heights.is_empty() {
-            view.heights.clear();
-        }
+        annotations.heights.clear();
         return;
     }
     if last.written == Some(*revision) {
@@ -91,9 +88,7 @@ pub(super) fn write(
     }
     let begun = Instant::now();
     let sight = LabelView { camera, place, numbers: &numbers, terrain: &simulations.selected().simulation.terrain };
-    let found = sight.labels(BROAD * contours, view.rect.size().as_vec2());
-    // Labels are drawn over the image, which need not be redrawn.
-    view.bypass_change_detection().heights = found;
+    annotations.heights = sight.labels(BROAD * contours, view.rect.size().as_vec2());
     (last.written, last.since, last.took) = (Some(*revision), Some(Instant::now()), begun.elapsed());
 }
 

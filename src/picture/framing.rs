@@ -234,9 +234,7 @@ pub(super) fn frame_blocks(
     // Growing mountains do not move the camera.
     let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
     let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
-    if viewpoint.framed != framed {
-        viewpoint.framed = framed;
-    }
+    viewpoint.framed = framed;
     let going = viewpoint.wanted.or(other.then_some(Transition::Immediate));
     // The camera is not initialised before its first frame, and new terrain may not be on screen yet.
     let ready = camera.initialized && blocks.are_of(*revision) && complete;

@@ -153,9 +153,11 @@ pub(super) struct TerrainBlocks {
     /// Highest point of each session so far, in metres.
     tops: Vec<f32>,
     shown: Option<(Revision, Comparison, Vec<Option<GridVersion>>)>,
-    /// Number of finished lighting updates.
-    lit: u64,
 }
+
+/// Lighting of the blocks, which every finished update marks as changed.
+#[derive(Resource, Default)]
+pub(super) struct BlockLighting;
 
 impl TerrainBlocks {
     /// `true` if the blocks belong to the latest start.
@@ -227,16 +229,12 @@ impl TerrainBlocks {
             && sizes.eq(self.present.iter().map(|block| block.size));
         same && self.waits_for_light()
     }
-
-    /// Returns the number of finished lighting updates.
-    pub(super) fn lighting_count(&self) -> u64 {
-        self.lit
-    }
 }
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<GroundMaterial>::default())
         .init_resource::<TerrainBlocks>()
+        .init_resource::<BlockLighting>()
         .add_systems(Startup, make_square)
         .add_systems(Update, (fetch_light, show_heights, show_light, show_numbers).chain().in_set(FrameSystems::Show));
 }
@@ -252,6 +250,7 @@ pub(super) struct BlockAssets<'w, 's> {
     materials: ResMut<'w, Assets<GroundMaterial>>,
     patches: ResMut<'w, Patches>,
     motions: Res<'w, OverlayTextures>,
+    lighting: ResMut<'w, BlockLighting>,
     timing: ResMut<'w, Timing>,
     commands: Commands<'w, 's>,
 }
@@ -342,11 +341,10 @@ impl BlockAssets<'_, '_> {
 
     /// Uploads lighting that is finished by `until`, or waits for all of it without one.
     fn fetch(&mut self, blocks: &mut TerrainBlocks, until: Option<Instant>) {
-        let TerrainBlocks { present, starts, lit, .. } = blocks;
-        for block in present.iter_mut().chain(starts) {
+        for block in blocks.present.iter_mut().chain(&mut blocks.starts) {
             if let Some(found) = block.lit.fetch(until) {
                 self.upload_lighting(block, found);
-                *lit += 1;
+                self.lighting.set_changed();
             }
         }
     }

@@ -4,7 +4,9 @@ use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{SIDE, camera::FAR, ground::TerrainBlocks, numbers::SceneUniforms};
-use crate::world::{CameraMode, Comparison, Preferences, Presentation, Simulations, ViewportArea, Workspace, amount};
+use crate::world::{
+    CameraMode, Comparison, Preferences, Presentation, Simulations, ViewAnnotations, Workspace, amount,
+};
 use thalweg_scene::{model::session::Session, settings::UnitSystem};
 
 /// Returns the label of a presented block: its name, unless shown above the view, and its dimensions.
@@ -22,7 +24,7 @@ pub(super) fn place_labels(
     (blocks, mode, comparison): (Res<TerrainBlocks>, Res<State<CameraMode>>, Res<State<Comparison>>),
     (workspace, preferences, presentation): (Res<State<Workspace>>, Res<Preferences>, Option<Res<Presentation>>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
-    mut view: ResMut<ViewportArea>,
+    mut annotations: ResMut<ViewAnnotations>,
 ) {
     let (camera, transform, projection, orbit) = camera.into_inner();
     let Projection::Perspective(lens) = projection else { return };
@@ -59,15 +61,10 @@ pub(super) fn place_labels(
             labels.push((index, Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), title));
         }
     }
-    if view.labels != labels {
-        view.labels = labels;
-    }
-    let turned = transform.rotation().to_euler(EulerRot::YXZ).0;
+    annotations.labels = labels;
+    annotations.azimuth = transform.rotation().to_euler(EulerRot::YXZ).0;
     let seen = 2.0 * (0.5 * lens.fov).tan() * orbit.radius.unwrap_or(FAR);
     // Walk and fly mode have no focus for a scale bar.
-    let metres =
+    annotations.metres =
         blocks.numbers.first().filter(|_| *mode == CameraMode::Orbit).map_or(0.0, |numbers| seen / numbers.scale());
-    if (view.azimuth, view.metres) != (turned, metres) {
-        (view.azimuth, view.metres) = (turned, metres);
-    }
 }

@@ -35,7 +35,7 @@ pub use redraw::FixedStep;
 
 use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
 
-use crate::world::{CameraMode, FrameSystems};
+use crate::world::{CameraMode, FrameSystems, Preferences};
 
 /// Side of a square map in world units. Maps of other shapes, or several side by side, fill the same circle.
 pub const SIDE: f32 = 256.0;
@@ -93,7 +93,13 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(
         Update,
         (
-            (camera::advance_turntable, walk::go, camera::take_settings, camera::fit_picture)
+            (
+                camera::advance_turntable,
+                walk::go,
+                camera::take_settings.run_if(resource_changed::<Preferences>),
+                camera::fit_picture,
+                camera::activate_camera,
+            )
                 .chain()
                 .in_set(FrameSystems::Aim),
             (

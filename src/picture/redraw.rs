@@ -6,7 +6,7 @@
 
 use crate::world::{
     BrushCursor, Brushes, Comparison, CutLine, Deadline, Divider, Overlay, PointerOverView, Preferences, Revision,
-    RiverOverlay, Simulations, Transport, ViewportArea,
+    RiverExtraction, RiverOverlay, Simulations, Transport, ViewportArea,
 };
 use std::{
     sync::{
@@ -29,7 +29,7 @@ use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 use super::{
     DrawSystems,
     capture::{self, ScreenshotState, ScreenshotTile},
-    ground::TerrainBlocks,
+    ground::{BlockLighting, TerrainBlocks},
     surroundings::Surroundings,
 };
 use thalweg_scene::{
@@ -68,7 +68,7 @@ pub(super) fn plugin(app: &mut App) {
     let waiting = RenderStatus::default();
     app.insert_resource(waiting.clone()).init_resource::<DrawSettings>().init_resource::<FixedStep>().add_systems(
         PostUpdate,
-        (capture::take, draw_when_changed)
+        (capture::begin_screenshot, capture::cancel_screenshot, capture::advance_screenshot, draw_when_changed)
             .chain()
             .in_set(DrawSystems)
             .after(PanOrbitCameraSystemSet)
@@ -196,26 +196,28 @@ struct RedrawInputs<'w> {
     preferences: ResMut<'w, Preferences>,
     on_land: TerrainDecorations<'w>,
     revision: Res<'w, Revision>,
-    brushes: Res<'w, Brushes>,
     waiting: Res<'w, RenderStatus>,
     blocks: Res<'w, TerrainBlocks>,
     surroundings: Res<'w, Surroundings>,
 }
 
-/// Annotations on the terrain.
+/// Lighting of the terrain, and annotations on it.
 #[derive(SystemParam)]
 struct TerrainDecorations<'w> {
+    lighting: Res<'w, BlockLighting>,
     overlay: Res<'w, Overlay>,
     channels: Res<'w, RiverOverlay>,
+    extraction: Res<'w, RiverExtraction>,
+    brushes: Res<'w, Brushes>,
     cut: Res<'w, CutLine>,
     cursor: Res<'w, BrushCursor>,
 }
 
 impl TerrainDecorations<'_> {
     /// Returns the kinds that are drawn.
-    fn kinds(&self, brushes: &Brushes, simulations: &Simulations) -> AnnotationKinds {
+    fn kinds(&self, simulations: &Simulations) -> AnnotationKinds {
         AnnotationKinds {
-            mask: self.overlay.tints_mask(brushes, simulations),
+            mask: self.overlay.tints_mask(&self.brushes, simulations),
             ring: self.cursor.0.is_some(),
             overlay: (self.overlay.shown, self.overlay.arrows),
             flows: self.overlay.flows.iter().map(Option::is_some).collect(),
@@ -267,8 +269,8 @@ struct RedrawState {
     changed: Option<Instant>,
     /// Time of the last user input.
     moved: Option<Instant>,
-    /// Last camera pose, field of view and number of lighting updates.
-    place: Option<(Transform, f32, u64)>,
+    /// Last camera pose and field of view.
+    place: Option<(Transform, f32)>,
     /// Consecutive frames without pending resources since a change that may need another shader.
     calm: u32,
     /// Annotations last drawn on the terrain.
@@ -317,15 +319,15 @@ fn draw_when_changed(
         last.moved = Some(now);
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
-    let place = Some((*transform, fov, seen.blocks.lighting_count()));
-    let kinds = seen.on_land.kinds(&seen.brushes, &seen.simulations);
+    let place = Some((*transform, fov));
+    let kinds = seen.on_land.kinds(&seen.simulations);
     // `true` after changes that may need another shader.
     let other = seen.comparison.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;
-    let ring = seen.on_land.cursor.is_changed() || seen.brushes.is_changed();
-    let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.lighting_count());
+    let ring = seen.on_land.cursor.is_changed() || seen.on_land.brushes.is_changed();
+    let relit = seen.on_land.lighting.is_changed();
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
-    if runs || other || ring || seen.has_scene_changed() || seen.view.is_changed() || last.place != place {
+    if runs || other || ring || relit || seen.has_scene_changed() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);
     }
     last.calm = if waits || other && stood { 0 } else { last.calm.saturating_add(1) };
@@ -357,7 +359,7 @@ fn draw_when_changed(
     let wanted = DrawSettings { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
     let complete = seen.blocks.is_on_screen(*seen.revision)
         && !seen.surroundings.waits_for_letters()
-        && seen.on_land.channels.are_current(&seen.simulations, *seen.revision);
+        && seen.on_land.extraction.is_current(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to be idle: the pose of the request is kept.
     taking.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.has_scene_changed();

@@ -8,7 +8,7 @@ use bevy::{
 
 use super::{
     SIDE,
-    ground::TerrainBlocks,
+    ground::{BlockLighting, TerrainBlocks},
     layers::{byte_image, cell_image},
     material::{Variant, update},
     numbers::SceneUniforms,
@@ -159,17 +159,16 @@ fn build(
 
 /// Updates light, colours and shadows of sky and ground plane.
 fn show(
-    blocks: Res<TerrainBlocks>,
+    (blocks, lighting): (Res<TerrainBlocks>, Res<BlockLighting>),
     (simulations, preferences, windows): (Res<Simulations>, Res<Preferences>, Query<(), With<PrimaryWindow>>),
     mut parts: ResMut<Surroundings>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
     mut tables: ResMut<Assets<GroundPlaneMaterial>>,
-    mut lit: Local<Option<(u64, Vec<SceneUniforms>)>>,
+    mut lit: Local<Vec<SceneUniforms>>,
 ) {
     let Some(&scene) = blocks.numbers.first() else { return };
-    let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.lighting_count());
-    let changes = blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed();
+    let changes = blocks.is_changed() || lighting.is_changed() || simulations.is_changed() || preferences.is_changed();
     if !(changes || parts.waits_for_letters()) {
         return;
     }
@@ -178,9 +177,8 @@ fn show(
     if parts.bypass_change_detection().show_plinth(plinth, &mut images, windows.is_empty()) {
         parts.set_changed();
     }
-    let seen = Some((blocks.lighting_count(), blocks.numbers.clone()));
-    if *lit != seen {
-        *lit = seen;
+    if lighting.is_changed() || *lit != blocks.numbers {
+        lit.clone_from(&blocks.numbers);
         let mut bytes = Vec::new();
         for (half, rims) in blocks.rims().into_iter().enumerate() {
             let rows = rims.into_iter().zip(blocks.places()).take(MOST_BLOCKS);

@@ -101,38 +101,53 @@ fn set_near(projection: &mut Projection, near: f32) {
     }
 }
 
+/// Pointer input for walking and flying.
+#[derive(SystemParam)]
+pub(super) struct LookInput<'w, 's> {
+    over_view: Res<'w, PointerOverView>,
+    brushes: Res<'w, Brushes>,
+    buttons: Res<'w, ButtonInput<MouseButton>>,
+    others: OtherWindows<'w, 's>,
+    wheel: MessageReader<'w, 's, MouseWheel>,
+    motion: MessageReader<'w, 's, MouseMotion>,
+}
+
+impl LookInput<'_, '_> {
+    /// Returns the notches of the wheel over the terrain, and the drag that looks around, in pixels.
+    fn read(&mut self) -> (f32, Vec2) {
+        let notches = |turned: &MouseWheel| match turned.unit {
+            MouseScrollUnit::Line => turned.y,
+            MouseScrollUnit::Pixel => turned.y / MouseScrollUnit::SCROLL_UNIT_CONVERSION_FACTOR,
+        };
+        let turned: f32 = self.wheel.read().filter(|wheel| !self.others.has(wheel.window)).map(notches).sum();
+        let dragged: Vec2 = self.motion.read().map(|motion| motion.delta).sum();
+        let over = self.over_view.terrain;
+        // The other buttons orbit as usual.
+        let looks = over && self.brushes.active.is_none() && self.buttons.pressed(MouseButton::Left);
+        (if over { turned } else { 0.0 }, if looks { dragged } else { Vec2::ZERO })
+    }
+}
+
 /// Moves with keys, looks around with the pointer, and keeps the camera above the ground.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn go(
     (mode, steps): (Res<State<CameraMode>>, Res<NavigationInput>),
-    (ground, brushes): (WalkableGround, Res<Brushes>),
-    over_view: Res<PointerOverView>,
-    buttons: Res<ButtonInput<MouseButton>>,
-    mut wheel: MessageReader<MouseWheel>,
-    mut motion: MessageReader<MouseMotion>,
+    ground: WalkableGround,
+    mut input: LookInput,
     mut orbit: Single<&mut PanOrbitCamera>,
-    (time, others): (Res<Time>, OtherWindows),
+    time: Res<Time>,
     mut pace: Local<Option<f32>>,
     mut again: MessageWriter<RequestRedraw>,
 ) {
-    let notches = |turned: &MouseWheel| match turned.unit {
-        MouseScrollUnit::Line => turned.y,
-        MouseScrollUnit::Pixel => turned.y / MouseScrollUnit::SCROLL_UNIT_CONVERSION_FACTOR,
-    };
-    let turned: f32 = wheel.read().filter(|wheel| !others.has(wheel.window)).map(notches).sum();
-    let dragged: Vec2 = motion.read().map(|motion| motion.delta).sum();
+    let (turned, dragged) = input.read();
     if *mode == CameraMode::Orbit {
         *pace = None;
         return;
     }
     let pace = pace.get_or_insert(1.0);
-    if over_view.terrain {
-        *pace = (*pace * NOTCH.powf(turned)).clamp(SLOWEST, FASTEST);
-        // The other buttons orbit as usual.
-        if brushes.active.is_none() && buttons.pressed(MouseButton::Left) && dragged != Vec2::ZERO {
-            orbit.target_yaw -= LOOKS * dragged.x;
-            orbit.target_pitch += LOOKS * dragged.y;
-        }
+    *pace = (*pace * NOTCH.powf(turned)).clamp(SLOWEST, FASTEST);
+    if dragged != Vec2::ZERO {
+        orbit.target_yaw -= LOOKS * dragged.x;
+        orbit.target_pitch += LOOKS * dragged.y;
     }
     let flies = *mode == CameraMode::Fly;
     let turn = if flies { -orbit.target_pitch } else { 0.0 };

@@ -8,7 +8,7 @@ use bevy::{
 };
 
 use super::{
-    ground::{BlockSurface, TerrainBlocks},
+    ground::{BlockLighting, BlockSurface, TerrainBlocks},
     lod::ChunkSet,
     material::{Variant, update},
     numbers::SceneUniforms,
@@ -74,9 +74,9 @@ impl SurfaceMaterial for WaterMaterial {
     const LAND: bool = true;
 }
 
-/// Water of each block, where there is any, and the number of lighting updates for which it was computed.
+/// Water of each block, where there is any.
 #[derive(Resource, Default)]
-struct BlockWaters(Vec<Option<WaterSheet>>, u64);
+struct BlockWaters(Vec<Option<WaterSheet>>);
 
 struct WaterSheet {
     entity: Entity,
@@ -94,14 +94,18 @@ pub(super) fn plugin(app: &mut App) {
 fn show_water(
     simulations: Res<Simulations>,
     comparison: Res<State<Comparison>>,
-    blocks: Res<TerrainBlocks>,
+    (blocks, lighting): (Res<TerrainBlocks>, Res<BlockLighting>),
     motions: Res<OverlayTextures>,
     mut waters: ResMut<BlockWaters>,
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {
-    let found = std::mem::replace(&mut waters.1, blocks.lighting_count()) != blocks.lighting_count();
-    if !(found || simulations.is_changed() || comparison.is_changed() || blocks.is_changed() || motions.is_changed()) {
+    if !(simulations.is_changed()
+        || comparison.is_changed()
+        || blocks.is_changed()
+        || lighting.is_changed()
+        || motions.is_changed())
+    {
         return;
     }
     let beds: Vec<BlockSurface> = blocks.beds().collect();

@@ -193,9 +193,7 @@ pub(crate) fn take_answer(
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<AppCommand>,
 ) {
-    let Some((request, answer)) = dialog.bypass_change_detection().0.take_if(|(_, answer)| answer.is_finished()) else {
-        return;
-    };
+    let Some((request, answer)) = dialog.0.take_if(|(_, answer)| answer.is_finished()) else { return };
     let FileDialogAnswer { path, waited } = answer.join().unwrap_or_default();
     let chosen = path.map(|path| {
         match request.kind {
@@ -229,7 +227,6 @@ pub(crate) fn take_answer(
 
 /// Draws a hint that a dialog is open, as it may be hidden behind the window.
 pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<SystemFileDialog>) -> Vec<AppCommand> {
-    let dialog = dialog.bypass_change_detection();
     if dialog.0.as_ref().is_none_or(|(_, answer)| answer.elapsed() < HINT_DELAY) {
         return Vec::new();
     }

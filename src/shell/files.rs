@@ -85,7 +85,7 @@ pub(crate) fn files_ui(
     mut files: ResMut<ImportExportDialogs>,
 ) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    let ImportExportDialogs { import, export } = files.bypass_change_detection();
+    let ImportExportDialogs { import, export } = &mut *files;
     // Hidden while the native dialog for its folder is open.
     if let Some(shown) = export.as_mut().filter(|_| !dialog.is_open()) {
         let (answer, folder_wanted) = shown.ui(context, simulations.selected());

@@ -148,7 +148,7 @@ pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<Ap
             && !world.resource::<SystemFileDialog>().is_open();
         let mut windows = world.resource_mut::<FloatingWindows>();
         if shown.is_open && !escapes {
-            let open = windows.bypass_change_detection().open.iter_mut().find(|(open, _)| *open == window.key);
+            let open = windows.open.iter_mut().find(|(open, _)| *open == window.key);
             open.into_iter().for_each(|(_, drawn)| *drawn = true);
         } else {
             windows.close(window.key);

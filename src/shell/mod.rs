@@ -31,6 +31,7 @@ pub mod window_layout;
 use self::commands::CommandTable;
 use bevy::{
     camera::RenderTarget,
+    ecs::system::SystemParam,
     prelude::*,
     render::camera::CameraRenderGraph,
     window::{CursorOptions, MonitorSelection, PrimaryWindow, WindowCloseRequested, WindowMode},
@@ -40,8 +41,8 @@ use bevy_egui::{
 };
 
 use crate::world::{
-    AppCommand, BrushCommand, Brushes, CameraCommand, CameraMode, Document, FileCommand, FrameSystems, History,
-    KeyPointer, LessonState, NoticeLevel, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences,
+    AppCommand, BrushCommand, Brushes, CameraCommand, CameraMode, CurrentLesson, Document, FileCommand, FrameSystems,
+    History, KeyPointer, NoticeLevel, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences,
     PresentCommand, Presentation, Recording, Simulations, ViewportArea, WindowCommand, Workspace,
 };
 use file_request::SystemFileDialog;
@@ -157,7 +158,7 @@ fn draw(
     let (mut asked, view) = if panels {
         window_layout::window_ui(&mut root, world)
     } else {
-        world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
+        world.resource_mut::<Sidebar>().drawn.clear();
         (Vec::new(), window)
     };
     let (rect, seen) = snap_to_pixels(view, context.pixels_per_point());
@@ -260,7 +261,7 @@ fn decide_keyboard(
 fn follow_pointer(
     mut contexts: EguiContexts,
     (free, sidebar): (Res<ViewportArea>, Res<Sidebar>),
-    (workspace, lessons, mode): (Res<State<Workspace>>, Res<LessonState>, Res<State<CameraMode>>),
+    (workspace, lesson, mode): (Res<State<Workspace>>, Option<Res<CurrentLesson>>, Res<State<CameraMode>>),
     (brushes, placement): (Res<Brushes>, Res<Placement>),
     others: OtherWindows,
     mut pointer: ResMut<PointerOverView>,
@@ -285,7 +286,7 @@ fn follow_pointer(
     });
     let stage = match **workspace {
         Workspace::Sculpt => false,
-        Workspace::Learn => lessons.attempt.is_none() && !sidebar.is_visible(RIVERS),
+        Workspace::Learn => lesson.is_none() && !sidebar.is_visible(RIVERS),
         Workspace::Present => true,
     };
     let empty = brushes.active.is_none() && placement.kind.is_none() && *mode == CameraMode::Orbit;
@@ -363,74 +364,94 @@ fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
     visible.0 |= matches!(command.event(), PresentCommand::Begin(..));
 }
 
+/// State that commands for panels and window read and change.
+#[derive(SystemParam)]
+struct WindowParams<'w, 's> {
+    panes: ResMut<'w, FloatingWindows>,
+    visible: ResMut<'w, UiVisible>,
+    placement: Res<'w, Placement>,
+    sidebar: Res<'w, Sidebar>,
+    brushes: Res<'w, Brushes>,
+    workspace: Res<'w, State<Workspace>>,
+    mode: Res<'w, State<CameraMode>>,
+    windows: Query<'w, 's, &'static mut Window, With<PrimaryWindow>>,
+    contexts: EguiContexts<'w, 's>,
+    commands: Commands<'w, 's>,
+}
+
+impl WindowParams<'_, '_> {
+    fn toggle_full_screen(&mut self) {
+        for mut window in &mut self.windows {
+            let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
+            window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
+        }
+    }
+
+    fn reveal_parameter(&mut self, path: &str) {
+        self.visible.0 = true;
+        let shows = path.split_once('.').is_some_and(|(group, _)| self.panes.open_if_known(group));
+        if !shows && *self.workspace != Workspace::Sculpt {
+            // The other workspaces show few parameters or none.
+            self.commands.trigger(OpenWorkspace(Workspace::Sculpt));
+        }
+        if let Ok(context) = self.contexts.ctx_mut() {
+            navigate::navigate_to(context, path);
+        }
+    }
+
+    fn reveal_panel(&mut self, panel: &str) {
+        self.visible.0 = true;
+        let shown = self.sidebar.panels().find(|known| known.key == panel).map(|panel| panel.workspaces);
+        if shown.is_some_and(|workspaces| !workspaces.contains(self.workspace.get())) {
+            self.commands.trigger(OpenWorkspace(Workspace::Sculpt));
+        }
+        if let Ok(context) = self.contexts.ctx_mut() {
+            navigate::unfold(context, panel);
+        }
+    }
+
+    /// Returns the command that cancels or leaves the innermost mode, if any.
+    fn cancel(&self) -> Option<AppCommand> {
+        let full = self.windows.iter().any(|window| window.mode != WindowMode::Windowed);
+        if self.brushes.active.is_some() {
+            Some(BrushCommand::Cancel.into())
+        } else if *self.mode != CameraMode::Orbit {
+            Some(CameraCommand::SetMode(**self.mode).into())
+        } else if !self.visible.0 {
+            Some(WindowCommand::ToggleUi.into())
+        } else if *self.workspace == Workspace::Present {
+            Some(OpenWorkspace(Workspace::Sculpt).into())
+        } else {
+            (full && self.placement.kind.is_none()).then(|| WindowCommand::ToggleFullScreen.into())
+        }
+    }
+}
+
 /// Handles commands for panels and window.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn handle_command(
     command: On<WindowCommand>,
-    (mut panes, placement, sidebar): (ResMut<FloatingWindows>, Res<Placement>, Res<Sidebar>),
-    mut visible: ResMut<UiVisible>,
+    mut window: WindowParams,
     simulations: Res<Simulations>,
     mut notices: ResMut<Notices>,
-    (brushes, workspace, mode): (Res<Brushes>, Res<State<Workspace>>, Res<State<CameraMode>>),
-    mut windows: Query<&mut Window, With<PrimaryWindow>>,
-    mut contexts: EguiContexts,
-    (mut commands, mut asked): (Commands, MessageWriter<AppCommand>),
+    mut asked: MessageWriter<AppCommand>,
 ) {
-    let session = simulations.selected();
     match command.event() {
-        WindowCommand::ToggleFullScreen => {
-            for mut window in &mut windows {
-                let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
-                window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
-            }
-        }
-        WindowCommand::ToggleUi => visible.0 = !visible.0,
-        WindowCommand::Toggle(pane) => panes.toggle(pane),
-        WindowCommand::RevealParameter(path) => {
-            visible.0 = true;
-            let shows = path.split_once('.').is_some_and(|(group, _)| panes.open_if_known(group));
-            if !shows && *workspace != Workspace::Sculpt {
-                // The other workspaces show few parameters or none.
-                commands.trigger(OpenWorkspace(Workspace::Sculpt));
-            }
-            if let Ok(context) = contexts.ctx_mut() {
-                navigate::navigate_to(context, path);
-            }
-        }
-        WindowCommand::RevealPanel(panel) => {
-            visible.0 = true;
-            let shown = sidebar.panels().find(|known| known.key == *panel).map(|panel| panel.workspaces);
-            if shown.is_some_and(|workspaces| !workspaces.contains(workspace.get())) {
-                commands.trigger(OpenWorkspace(Workspace::Sculpt));
-            }
-            if let Ok(context) = contexts.ctx_mut() {
-                navigate::unfold(context, panel);
-            }
-        }
+        WindowCommand::ToggleFullScreen => window.toggle_full_screen(),
+        WindowCommand::ToggleUi => window.visible.0 = !window.visible.0,
+        WindowCommand::Toggle(pane) => window.panes.toggle(pane),
+        WindowCommand::RevealParameter(path) => window.reveal_parameter(path),
+        WindowCommand::RevealPanel(panel) => window.reveal_panel(panel),
         WindowCommand::Save => match &simulations.file {
             Some(file) => drop(asked.write(FileCommand::SaveProject(file.path.clone()).into())),
-            None => commands.trigger(files::save_project_request()),
+            None => window.commands.trigger(files::save_project_request()),
         },
         WindowCommand::Cancel => {
-            let full = windows.iter().any(|window| window.mode != WindowMode::Windowed);
-            let left: AppCommand = if brushes.active.is_some() {
-                BrushCommand::Cancel.into()
-            } else if *mode != CameraMode::Orbit {
-                CameraCommand::SetMode(**mode).into()
-            } else if !visible.0 {
-                WindowCommand::ToggleUi.into()
-            } else if *workspace == Workspace::Present {
-                OpenWorkspace(Workspace::Sculpt).into()
-            } else if full && placement.kind.is_none() {
-                WindowCommand::ToggleFullScreen.into()
-            } else {
-                return;
-            };
-            asked.write(left);
+            asked.write_batch(window.cancel());
         }
         WindowCommand::ShowError(text) => drop(notices.notify(NoticeLevel::Warning, text)),
         WindowCommand::CopyCommandLine => {
-            if let Ok(context) = contexts.ctx_mut() {
+            if let Ok(context) = window.contexts.ctx_mut() {
+                let session = simulations.selected();
                 context.copy_text(session.command_line());
                 let but = " Manual edits of layers and springs are not included.";
                 let but = if session.has_manual_edits() { but } else { "" };

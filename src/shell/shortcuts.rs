@@ -11,7 +11,7 @@ use bevy_egui::{
 
 use super::commands::{CommandTable, NUMBERS};
 use crate::world::{
-    AppCommand, BrushCommand, CameraCommand, CompareCommand, Comparison, LessonState, NavigationInput, NoticeLevel,
+    AppCommand, BrushCommand, CameraCommand, CompareCommand, Comparison, CurrentLesson, NavigationInput, NoticeLevel,
     Notices, OtherWindows, PresentCommand, Presentation, Simulations, Workspace,
 };
 
@@ -127,7 +127,7 @@ impl HeldKeys {
 pub(crate) fn send_commands(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    (comparison, workspace, lessons): (Res<State<Comparison>>, Res<State<Workspace>>, Res<LessonState>),
+    (comparison, workspace, lesson): (Res<State<Comparison>>, Res<State<Workspace>>, Option<Res<CurrentLesson>>),
     (presentation, simulations, mut notices): (Option<Res<Presentation>>, Res<Simulations>, ResMut<Notices>),
     (others, keyboard, at_desk, table): (
         OtherWindows,
@@ -138,9 +138,9 @@ pub(crate) fn send_commands(
     mut down: Local<HeldKeys>,
     (mut steps, mut commands): (ResMut<NavigationInput>, MessageWriter<AppCommand>),
 ) {
-    let lesson = lessons.attempt.as_ref().filter(|_| *workspace == Workspace::Learn).map(|attempt| &attempt.lesson);
+    let lesson = lesson.filter(|_| *workspace == Workspace::Learn);
     let kiosk = presentation.as_ref().is_some_and(|presentation| presentation.is_kiosk());
-    let protected = lesson.is_some_and(|lesson| !lesson.head.sculpting);
+    let protected = lesson.is_some_and(|lesson| !lesson.attempt.lesson.head.sculpting);
     if lost.read().next().is_some() {
         // Without the focus, key releases are not received.
         if down.start {
@@ -219,9 +219,7 @@ pub(crate) fn send_commands(
     if *keyboard != KeyboardFocus::Camera {
         down.steps.clear();
     }
-    if *steps != down.steps() {
-        *steps = down.steps();
-    }
+    *steps = down.steps();
 }
 
 /// Returns `true` if a key moves the marker in the focused viewport, clicks at it, or moves the focus.
@@ -261,13 +259,13 @@ fn key_of(key: &Key, position: KeyCode) -> Option<egui::Key> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{collections::BTreeMap, sync::Arc};
 
     use bevy::window::PrimaryWindow;
 
     use super::*;
     use crate::world::{EditCommand, SaveBookmark, SimulationCommand, WindowCommand};
-    use thalweg_scene::model::{origin::Origin, playlist::Playlist, session::Session};
+    use thalweg_scene::model::{lesson::Attempt, origin::Origin, playlist::Playlist, session::Session};
 
     fn app() -> App {
         let mut app = App::new();
@@ -278,7 +276,6 @@ mod tests {
             .init_resource::<PresenterKeyboardFocus>()
             .init_resource::<State<Comparison>>()
             .init_resource::<NavigationInput>()
-            .init_resource::<LessonState>()
             .init_resource::<Notices>()
             .init_resource::<State<Workspace>>()
             .insert_resource(Simulations::new(vec![Session::placeholder("alone", 1, Origin::default())]))
@@ -423,8 +420,9 @@ mod tests {
         let mut lesson = thalweg_scene::io::lesson::read("the-wadi").expect("a built-in lesson");
         for sculpting in [false, true] {
             lesson.head.sculpting = sculpting;
-            let mut lessons = app.world_mut().resource_mut::<LessonState>();
-            lessons.attempt = Some(lessons.progress.attempt(lesson.clone()));
+            let attempt = Attempt::new(lesson.clone(), BTreeMap::new());
+            let lesson = CurrentLesson::new(attempt, app.world().resource::<Simulations>());
+            app.insert_resource(lesson);
             for (key, runs) in [("3", sculpting), ("r", sculpting), (" ", true)] {
                 let key = if key == " " { Key::Space } else { Key::Character(key.into()) };
                 press(&mut app, key.clone(), true);

@@ -15,7 +15,7 @@ use super::{
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
 };
-use crate::world::{AppCommand, History, LessonState, Simulations, Workspace};
+use crate::world::{AppCommand, CurrentLesson, History, Simulations, Workspace};
 
 /// Panels of a column, with the systems that draw them.
 type Panels = Vec<(SidebarPanel, UiSystem)>;
@@ -24,8 +24,8 @@ type Panels = Vec<(SidebarPanel, UiSystem)>;
 /// collapsed panels under the name that is returned too.
 fn visible_panels(world: &World) -> ([Panels; 2], (Workspace, Option<PathBuf>)) {
     let workspace = *world.resource::<State<Workspace>>().get();
-    let attempt = world.resource::<LessonState>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
-    let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
+    let lesson = world.get_resource::<CurrentLesson>().filter(|_| workspace == Workspace::Learn);
+    let lesson = lesson.map(|lesson| lesson.attempt.lesson.path.clone());
     let mut columns = world.resource::<Sidebar>().systems();
     for panels in &mut columns {
         panels.retain(|(panel, _)| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none()));
@@ -65,8 +65,7 @@ fn column_ui(ui: &mut Ui, world: &mut World, panels: Panels, place: &(Workspace,
         ui.add_space(12.0);
         access::follow_focus(ui);
     });
-    // Read by systems that measure for a visible panel; change detection is not needed.
-    world.resource_mut::<Sidebar>().bypass_change_detection().drawn.extend(drawn);
+    world.resource_mut::<Sidebar>().drawn.extend(drawn);
     asked
 }
 
@@ -96,7 +95,7 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Re
             asked.extend(draw_part(world, tool_bar_ui, ui));
         });
     }
-    world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
+    world.resource_mut::<Sidebar>().drawn.clear();
     let ([mut left, mut right], place) = visible_panels(world);
     if root.available_width() < style::TWO_COLUMNS_WIDTH {
         left.append(&mut right);

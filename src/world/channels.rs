@@ -41,6 +41,11 @@ pub struct RiverOverlay {
     pub starts: RiverLayers,
     /// Lake levels of each simulation, see [`RiverMaps::lakes`]. They are updated in place, so that few tiles change.
     lakes: Vec<Option<Grid>>,
+}
+
+/// Extraction of the rivers in the background.
+#[derive(Resource, Default)]
+pub struct RiverExtraction {
     /// Last request, and the one for which the rivers of the starts were last extracted.
     asked: Option<RiverRequest>,
     starts_of: Option<RiverRequest>,
@@ -48,14 +53,16 @@ pub struct RiverOverlay {
     rest: Option<Instant>,
 }
 
-impl RiverOverlay {
+impl RiverExtraction {
     /// Returns `true` if the rivers are those of this state, so that no update is pending.
-    pub fn are_current(&self, simulations: &Simulations, revision: Revision) -> bool {
+    pub fn is_current(&self, simulations: &Simulations, revision: Revision) -> bool {
         let params = simulations.all().iter().map(|session| &session.rivers);
         let asked = self.asked.as_ref().is_some_and(|asked| asked.of == revision && params.eq(&asked.params));
         asked && self.work.is_none()
     }
+}
 
+impl RiverOverlay {
     /// Returns the lake levels of a simulation, see [`RiverMaps::lakes`].
     pub fn lakes(&self, run: usize) -> Option<&Grid> {
         self.lakes.get(run)?.as_ref()
@@ -93,20 +100,19 @@ pub(super) fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     comparison: Res<State<Comparison>>,
+    mut extraction: ResMut<RiverExtraction>,
     mut channels: ResMut<RiverOverlay>,
 ) {
     let params = simulations.all().iter().map(|session| session.rivers.clone()).collect();
     let question = RiverRequest { of: *revision, params, starts: comparison.shows_start() };
-    // Avoids triggering change detection in every frame.
-    let quiet = channels.bypass_change_detection();
-    let (start, same) = match &quiet.asked {
+    let (start, same) = match &extraction.asked {
         Some(asked) => {
             (asked.of.start != question.of.start, (&asked.params, asked.starts) == (&question.params, question.starts))
         }
         None => (true, false),
     };
-    if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
-        quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
+    if let Some(work) = extraction.work.take_if(|work| work.is_finished()) {
+        extraction.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
         // Results for another start are obsolete.
         if let Some(found) = work.join()
             && !start
@@ -114,49 +120,49 @@ pub(super) fn follow(
             channels.take(found);
         }
     }
-    let quiet = channels.bypass_change_detection();
-    let known = quiet.asked.as_ref() == Some(&question);
-    let rests = same && quiet.rest.is_some_and(|until| Instant::now() < until);
-    if known || !simulations.between_ticks() || (!start && (quiet.work.is_some() || rests)) {
+    let known = extraction.asked.as_ref() == Some(&question);
+    let rests = same && extraction.rest.is_some_and(|until| Instant::now() < until);
+    if known || !simulations.between_ticks() || (!start && (extraction.work.is_some() || rests)) {
         return;
     }
     let shown = simulations.all().iter().filter(|session| session.rivers.shown);
     let cells: usize = shown.map(|session| session.simulation.terrain.bedrock.len()).sum();
-    if start && cells > MAX_SYNCHRONOUS_CELLS && quiet.work.is_some() {
+    if start && cells > MAX_SYNCHRONOUS_CELLS && extraction.work.is_some() {
         // Only one search at a time, as each has a copy of the terrain. Its result for other terrain will be dropped.
-        if !quiet.maps.is_empty() {
-            (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
+        if !channels.maps.is_empty() {
+            *channels = RiverOverlay::default();
         }
         return;
     }
-    quiet.asked = Some(question.clone());
+    extraction.asked = Some(question.clone());
     if !question.params.iter().any(|params| params.shown) {
-        if quiet.maps.iter().chain(&quiet.starts).any(Option::is_some) {
-            (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
+        if channels.maps.iter().chain(&channels.starts).any(Option::is_some) {
+            *channels = RiverOverlay::default();
         }
-        channels.bypass_change_detection().starts_of = None;
+        extraction.starts_of = None;
         return;
     }
     // The start does not change.
     let of = |asked: &RiverRequest| (asked.of.start, asked.params.clone());
-    let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
+    let new = question.starts && extraction.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
     let lands = [
         lands(&simulations, Simulation::river_terrain),
         if new { lands(&simulations, Simulation::river_terrain_at_start) } else { Vec::new() },
     ];
     if new {
-        quiet.starts_of = Some(question);
+        extraction.starts_of = Some(question);
     }
     if start {
         // Results for other terrain are obsolete.
-        (channels.work, channels.maps, channels.starts, channels.lakes) = (None, Vec::new(), Vec::new(), Vec::new());
+        extraction.work = None;
+        *channels = RiverOverlay::default();
         // The first frame of a simulation includes its rivers, unless that would delay it too much.
         if cells <= MAX_SYNCHRONOUS_CELLS {
             channels.take(find(lands));
             return;
         }
     }
-    channels.bypass_change_detection().work = Some(BackgroundTask::start((), move || find(lands)));
+    extraction.work = Some(BackgroundTask::start((), move || find(lands)));
 }
 
 #[cfg(test)]
@@ -172,6 +178,7 @@ mod tests {
             .insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<RiverOverlay>()
+            .init_resource::<RiverExtraction>()
             .init_state::<Comparison>()
             .add_systems(Update, follow);
         app
@@ -180,7 +187,7 @@ mod tests {
     /// Returns `true` if the rivers are those of the current state.
     fn settled(app: &App) -> bool {
         let world = app.world();
-        world.resource::<RiverOverlay>().are_current(world.resource::<Simulations>(), *world.resource::<Revision>())
+        world.resource::<RiverExtraction>().is_current(world.resource::<Simulations>(), *world.resource::<Revision>())
     }
 
     #[test]
@@ -232,7 +239,7 @@ mod tests {
         assert!(at_start < first && at_start > 0);
         app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.terrain.bedrock.fill(5.0);
         app.world_mut().resource_mut::<Revision>().next_state();
-        app.world_mut().resource_mut::<RiverOverlay>().rest = None;
+        app.world_mut().resource_mut::<RiverExtraction>().rest = None;
         wait(&mut app);
         let level = count(&app);
         // The start keeps its rivers while it is visible.

@@ -207,9 +207,8 @@ fn autosaved_project(
 
 /// Offers to recover autosaves left by crashes, until each is answered, now or after a later start.
 pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>) {
-    let abandoned = &mut document.bypass_change_detection().abandoned;
     while notices.questions() < OFFERS
-        && let Some(path) = abandoned.pop()
+        && let Some(path) = document.abandoned.pop()
     {
         let modified = fs::metadata(&path).and_then(|file| file.modified()).ok();
         let age =
@@ -269,9 +268,7 @@ pub(super) fn exit_when_written(
     mut notices: ResMut<Notices>,
     mut leave: MessageWriter<AppExit>,
 ) {
-    let document = document.bypass_change_detection();
     let PendingExit::Files { notice, .. } = &mut document.exit else { return };
-    let recording = recording.bypass_change_detection();
     recording.end();
     let is_taking_screenshot = view.is_some_and(|view| view.is_taking_screenshot);
     if jobs.count() > 0 || recording.is_at_work() || is_taking_screenshot {
@@ -291,9 +288,34 @@ pub(super) fn exit_when_written(
     }
 }
 
+/// Ends the autosaves when the program exits. After an irregular exit, the last one is offered at the next start.
+pub(super) fn end_autosaves(
+    mut leaving: MessageReader<AppExit>,
+    simulations: Res<Simulations>,
+    pose: Res<CameraPose>,
+    (history, preferences): (Res<History>, Res<Preferences>),
+    mut document: ResMut<Document>,
+    mut jobs: ResMut<Jobs>,
+) {
+    let Some(exit) = leaving.read().last() else { return };
+    let slots = std::mem::take(&mut document.slots);
+    if exit.is_success() && !jobs.failed {
+        slots.into_iter().for_each(RecoverySlot::end);
+    } else if let Some(slot) = slots.last() {
+        let held = jobs.locked.take();
+        if document.autosaved != (history.changes(), simulations.ticks()) || document.handed_over {
+            let simulations = held.as_ref().map_or(&*simulations, |held| &held.before);
+            let mut project = autosaved_project(simulations, *pose, &history, &preferences);
+            match save_for_recovery(&mut project, slot.path(), &JobProgress::default()) {
+                Err(error) => error!("{error}"),
+                Ok(_) => document.handover_path = Some(slot.path().to_owned()),
+            }
+        }
+    }
+}
+
 /// Autosaves the project at regular intervals, and before it is replaced, whether the user or only time has changed it.
 pub(super) fn autosave(
-    mut leaving: MessageReader<AppExit>,
     simulations: Res<Simulations>,
     pose: Res<CameraPose>,
     history: Res<History>,
@@ -301,27 +323,7 @@ pub(super) fn autosave(
     mut document: ResMut<Document>,
     mut jobs: ResMut<Jobs>,
 ) {
-    let document = document.bypass_change_detection();
-    let now = (history.changes(), simulations.ticks());
-    let fresh = document.autosaved != now;
-    if let Some(exit) = leaving.read().last() {
-        let slots = std::mem::take(&mut document.slots);
-        if exit.is_success() && !jobs.failed {
-            slots.into_iter().for_each(RecoverySlot::end);
-        } else if let Some(slot) = slots.last() {
-            // After an irregular exit, the autosave is offered at the next start.
-            let held = jobs.locked.take();
-            if fresh || document.handed_over {
-                let simulations = held.as_ref().map_or(&*simulations, |held| &held.before);
-                let mut project = autosaved_project(simulations, *pose, &history, &preferences);
-                match save_for_recovery(&mut project, slot.path(), &JobProgress::default()) {
-                    Err(error) => error!("{error}"),
-                    Ok(_) => document.handover_path = Some(slot.path().to_owned()),
-                }
-            }
-        }
-        return;
-    }
+    let document = &mut *document;
     let Some(slot) = document.slots.last().filter(|_| !jobs.is_project_locked()) else { return };
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.autosaved_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
@@ -329,7 +331,8 @@ pub(super) fn autosave(
         return;
     }
     document.autosaved_at = Instant::now();
-    if fresh {
+    let now = (history.changes(), simulations.ticks());
+    if document.autosaved != now {
         let mut project = autosaved_project(&simulations, *pose, &history, &preferences);
         let keep = move |path: &Path, progress: &JobProgress| save_for_recovery(&mut project, path, progress);
         let mark = move |world: &mut World| world.resource_mut::<Document>().mark_autosaved(now);

@@ -15,7 +15,7 @@ pub(super) fn stop_broken(
 ) {
     let Some(fault) = simulations.fault().cloned() else { return };
     transport.pause();
-    history.bypass_change_detection().go_back(&mut simulations);
+    history.go_back(&mut simulations);
     revision.next_state();
     document.autosave_now();
     notices.notify(

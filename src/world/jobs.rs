@@ -263,13 +263,10 @@ fn finish_save(In((path, then)): In<(Option<PathBuf>, Box<Saved>)>, world: &mut 
 
 /// Applies the output of finished jobs. Changes made meanwhile are kept.
 pub(super) fn apply_outputs(world: &mut World) {
-    // Avoids triggering change detection in every frame. Jobs started here are taken in another frame.
-    if !world.resource::<Jobs>().saves.is_empty() {
-        world.resource_scope(|world, mut jobs: Mut<Jobs>| jobs.start_saves(&mut world.resource_mut::<Notices>()));
-    }
+    // Jobs started here are taken in another frame.
+    world.resource_scope(|world, mut jobs: Mut<Jobs>| jobs.start_saves(&mut world.resource_mut::<Notices>()));
     let mut jobs = world.resource_mut::<Jobs>();
-    let running = &mut jobs.bypass_change_detection().running;
-    let finished: Vec<RunningJob> = running.extract_if(.., |job| job.work.is_finished()).collect();
+    let finished: Vec<RunningJob> = jobs.running.extract_if(.., |job| job.work.is_finished()).collect();
     for RunningJob { notice, work, progress, kind, fails, file } in finished {
         notice.into_iter().for_each(|notice| world.resource_mut::<Notices>().dismiss(notice));
         if kind == JobKind::Exclusive {

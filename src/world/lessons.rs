@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{CameraCommand, CameraStep, FrameSystems, Jobs, NoticeLevel, Notices, Revision, Simulations};
+use super::{FrameSystems, Jobs, NoticeLevel, Notices, Revision, Simulations};
 use thalweg_scene::{
     io::lesson::{LessonProgress, RemovedAnswers},
     model::lesson::Attempt,
@@ -27,67 +27,20 @@ struct StepRun {
     ticks: u64,
 }
 
-/// The open lesson, if any.
-#[derive(Resource, Clone, Debug, Default)]
-pub struct LessonState {
+/// The open lesson. The resource exists only while a lesson is open.
+#[derive(Resource, Clone, Debug)]
+pub struct CurrentLesson {
     /// The student's attempt at it.
-    pub attempt: Option<Attempt>,
-    /// Answers to all lessons.
-    pub progress: LessonProgress,
-    /// Answers that this window last read from the file or wrote to it.
-    saved: Arc<Mutex<LessonProgress>>,
-    /// File of the answers; `None` if they are not saved.
-    file: Option<PathBuf>,
-    /// Identifier of the lesson's project.
+    pub attempt: Attempt,
+    /// Identifier of its project.
     work: u64,
     run: Option<StepRun>,
-    /// Camera direction requested by the lesson.
-    pub(crate) seen_from: Option<[f32; 2]>,
-    /// Answers discarded last, and the file of their lesson.
-    pub(crate) forgotten: Option<(PathBuf, RemovedAnswers)>,
 }
 
-impl LessonState {
-    /// Loads saved answers. A damaged file is left as it is, and new answers are not saved.
-    pub fn load(notices: &mut Notices) -> Self {
-        let file = lessons_file();
-        let loaded = file.as_deref().map_or_else(|| Ok(LessonProgress::default()), LessonProgress::load);
-        match loaded {
-            Ok(progress) => {
-                let saved = Arc::new(Mutex::new(progress.clone()));
-                Self { progress, saved, file, ..Self::default() }
-            }
-            Err(error) => {
-                notices.notify(NoticeLevel::Warning, format!("{error}."));
-                Self::default()
-            }
-        }
-    }
-
-    /// Saves the answers.
-    pub(crate) fn save(&mut self, jobs: &mut Jobs) {
-        if let Some(attempt) = &self.attempt {
-            self.progress.record_answers(attempt);
-        }
-        if let Some(file) = &self.file {
-            let (progress, saved) = (self.progress.clone(), Arc::clone(&self.saved));
-            jobs.autosave(file, move |path| {
-                let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
-                progress.save_changes(&saved, path)?;
-                *saved = progress;
-                Ok(())
-            });
-        }
-    }
-
-    /// Opens a lesson with its project.
-    pub fn open(&mut self, attempt: Attempt, work: u64) {
-        (self.attempt, self.work, self.run) = (Some(attempt), work, None);
-    }
-
-    /// Closes the lesson.
-    pub(crate) fn close(&mut self) {
-        (self.attempt, self.run) = (None, None);
+impl CurrentLesson {
+    /// Creates a lesson on the current project.
+    pub fn new(attempt: Attempt, simulations: &Simulations) -> Self {
+        Self { attempt, work: simulations.project_id(), run: None }
     }
 
     /// Returns `true` if the current project is that of the lesson.
@@ -97,9 +50,8 @@ impl LessonState {
 
     /// Starts the simulation of the current step, which ends after this tick.
     pub(crate) fn start_run(&mut self, until: u64, simulations: &Simulations, revision: Revision) {
-        let step = self.attempt.as_ref().map_or(0, |attempt| attempt.step);
-        self.run =
-            Some(StepRun { step, until, of: (simulations.project_id(), revision.start), ticks: simulations.ticks() });
+        let of = (simulations.project_id(), revision.start);
+        self.run = Some(StepRun { step: self.attempt.step, until, of, ticks: simulations.ticks() });
     }
 
     /// Returns the last tick of the running simulation of a step.
@@ -113,32 +65,72 @@ impl LessonState {
     }
 }
 
-pub(crate) fn plugin(app: &mut App) {
-    app.init_resource::<LessonState>().add_systems(Update, (follow, turn_camera).chain().in_set(FrameSystems::Follow));
+/// Answers to all lessons.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct LessonAnswers {
+    /// The answers.
+    pub progress: LessonProgress,
+    /// Answers that this window last read from the file or wrote to it.
+    saved: Arc<Mutex<LessonProgress>>,
+    /// File of the answers; `None` if they are not saved.
+    file: Option<PathBuf>,
+    /// Answers discarded last, and the file of their lesson.
+    pub(crate) forgotten: Option<(PathBuf, RemovedAnswers)>,
 }
 
-/// Points the camera in the direction requested by the lesson.
-fn turn_camera(mut lessons: ResMut<LessonState>, mut commands: Commands) {
-    if let Some([round, up]) = lessons.bypass_change_detection().seen_from.take() {
-        commands.trigger(CameraCommand::Move(CameraStep::OrbitTo(round, up)));
+impl LessonAnswers {
+    /// Loads saved answers. A damaged file is left as it is, and new answers are not saved.
+    pub fn load(notices: &mut Notices) -> Self {
+        let file = lessons_file();
+        let loaded = file.as_deref().map_or_else(|| Ok(LessonProgress::default()), LessonProgress::load);
+        match loaded {
+            Ok(progress) => {
+                let saved = Arc::new(Mutex::new(progress.clone()));
+                Self { progress, saved, file, forgotten: None }
+            }
+            Err(error) => {
+                notices.notify(NoticeLevel::Warning, format!("{error}."));
+                Self::default()
+            }
+        }
     }
+
+    /// Saves the answers, with those of the open lesson.
+    pub(crate) fn save(&mut self, attempt: Option<&Attempt>, jobs: &mut Jobs) {
+        if let Some(attempt) = attempt {
+            self.progress.record_answers(attempt);
+        }
+        if let Some(file) = &self.file {
+            let (progress, saved) = (self.progress.clone(), Arc::clone(&self.saved));
+            jobs.autosave(file, move |path| {
+                let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
+                progress.save_changes(&saved, path)?;
+                *saved = progress;
+                Ok(())
+            });
+        }
+    }
+}
+
+pub(crate) fn plugin(app: &mut App) {
+    app.init_resource::<LessonAnswers>()
+        .add_systems(Update, follow.run_if(resource_exists::<CurrentLesson>).in_set(FrameSystems::Follow));
 }
 
 /// Marks the simulation of a step as completed, or as cancelled if the project was undone, restarted or replaced.
 fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
-    mut lessons: ResMut<LessonState>,
+    mut lesson: ResMut<CurrentLesson>,
+    mut answers: ResMut<LessonAnswers>,
     mut jobs: ResMut<Jobs>,
     mut notices: ResMut<Notices>,
 ) {
-    let quiet = lessons.bypass_change_detection();
-    if quiet.is_of(&simulations)
-        && quiet.attempt.as_mut().is_some_and(|attempt| attempt.discard_after(revision.start, simulations.ticks()))
-    {
-        lessons.set_changed();
+    let lesson = &mut *lesson;
+    if lesson.is_of(&simulations) {
+        lesson.attempt.discard_after(revision.start, simulations.ticks());
     }
-    let Some(run) = &mut lessons.bypass_change_detection().run else { return };
+    let Some(run) = &mut lesson.run else { return };
     let continues = run.of == (simulations.project_id(), revision.start) && simulations.ticks() >= run.ticks;
     run.ticks = simulations.ticks();
     let done = continues && simulations.between_ticks() && simulations.ticks() >= run.until;
@@ -146,16 +138,12 @@ fn follow(
         return;
     }
     let step = run.step;
-    lessons.run = None;
-    match &mut lessons.attempt {
-        Some(attempt) if done => {
-            attempt.record_run(step, revision.start, simulations.ticks());
-            lessons.save(&mut jobs);
-        }
-        Some(_) => {
-            let text = "The simulation of this step was cancelled because the terrain was changed. Restart the simulations of the lesson.";
-            notices.notify(NoticeLevel::Info, text);
-        }
-        None => {}
+    lesson.run = None;
+    if done {
+        lesson.attempt.record_run(step, revision.start, simulations.ticks());
+        answers.save(Some(&lesson.attempt), &mut jobs);
+    } else {
+        let text = "The simulation of this step was cancelled because the terrain was changed. Restart the simulations of the lesson.";
+        notices.notify(NoticeLevel::Info, text);
     }
 }

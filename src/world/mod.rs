@@ -48,7 +48,7 @@ pub use self::{
     brush::{BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, LoadStamp, ModifierKeys},
     camera::{CameraCommand, CameraMode, CameraStep, NavigationInput, ScreenshotCommand},
     card::CardTicks,
-    channels::RiverOverlay,
+    channels::{RiverExtraction, RiverOverlay},
     command::{AppCommand, AppCommandEvent},
     compare::{CompareCommand, Comparison, Divider},
     document::{CameraPose, Document},
@@ -58,7 +58,7 @@ pub use self::{
     history::{History, HistoryCommand, HistoryRow, Thumbnail, TimelinePosition},
     jobs::{Job, JobKind, Jobs},
     label::Label,
-    lessons::LessonState,
+    lessons::{CurrentLesson, LessonAnswers},
     notice::{Notice, NoticeLevel, Notices},
     opening::{LessonOpened, ProjectReplaced},
     other_windows::OtherWindows,
@@ -239,6 +239,13 @@ pub struct ViewportArea {
     pub rendered_fraction: Vec2,
     /// Number of rendered frames.
     pub frames: u64,
+    /// `true` while a screenshot is taken; the simulation is paused meanwhile.
+    pub is_taking_screenshot: bool,
+}
+
+/// Annotations that panels draw over the rendered image.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct ViewAnnotations {
     /// Simulations side by side: index, position of the label in fractions of the viewport, and label.
     pub labels: Vec<(usize, Vec2, String)>,
     /// Contour labels: position in fractions of the viewport, direction in radians, and height in metres.
@@ -247,8 +254,6 @@ pub struct ViewportArea {
     pub azimuth: f32,
     /// Distance in metres between the upper and the lower edge, at the point the camera looks at.
     pub metres: f32,
-    /// `true` while a screenshot is taken; the simulation is paused meanwhile.
-    pub is_taking_screenshot: bool,
 }
 
 /// Point on the selected map under the pointer, in fractions of its sides.
@@ -285,6 +290,7 @@ pub fn plugin(app: &mut App) {
         .insert_resource(PointerOverView { view: true, terrain: true, adds_rain: false })
         .init_resource::<KeyPointer>()
         .init_resource::<ViewportArea>()
+        .init_resource::<ViewAnnotations>()
         .init_state::<CameraMode>()
         .init_resource::<NavigationInput>()
         .init_resource::<PointedPosition>()
@@ -295,6 +301,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Restarts>()
         .init_resource::<TimeSeries>()
         .init_resource::<RiverOverlay>()
+        .init_resource::<RiverExtraction>()
         .init_resource::<Document>()
         .init_resource::<CameraPose>()
         .add_message::<AppCommand>()
@@ -331,7 +338,7 @@ pub fn plugin(app: &mut App) {
         )
         .add_systems(
             Last,
-            (document::offer, preferences::remember, jobs::finish_saving, document::autosave)
+            (document::offer, preferences::remember, jobs::finish_saving, document::end_autosaves, document::autosave)
                 .chain()
                 .in_set(AutosaveSystems),
         );

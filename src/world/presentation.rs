@@ -301,8 +301,6 @@ fn follow(
     mut commands: Commands,
 ) {
     let forwards = ahead.runs(&simulations, &transport);
-    // Time passes in every frame, and nothing depends on its change detection.
-    let presentation = presentation.bypass_change_detection();
     let last = presentation.item(&simulations).map_or(0, |item| item.ticks.1);
     // Pause only once, so that the user can continue.
     let is_over = last > 0 && simulations.ticks() >= last;

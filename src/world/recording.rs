@@ -201,11 +201,10 @@ pub(super) fn follow(
     mut document: ResMut<Document>,
 ) {
     let leaves = leaving.read().next().is_some();
-    let quiet = recording.bypass_change_detection();
     if leaves {
-        quiet.end();
+        recording.end();
     }
-    quiet.notify(leaves, &mut notices, document.bypass_change_detection());
+    recording.notify(leaves, &mut notices, &mut document);
 }
 
 #[cfg(test)]

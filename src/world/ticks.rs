@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{
-    Deadline, FastForward, FrameBudget, FrameSystems, History, LessonState, NoticeLevel, Notices, Overlay, Revision,
+    CurrentLesson, Deadline, FastForward, FrameBudget, FrameSystems, History, NoticeLevel, Notices, Overlay, Revision,
     SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea, Workspace, card,
     simulations::SimTick, smoothed,
 };
@@ -40,11 +40,11 @@ fn set_deadline(
 /// side by side, one that has finished the tick waits for the others.
 pub(super) fn ready<'a>(
     simulations: &'a mut Simulations,
-    history: &mut ResMut<History>,
+    history: &mut History,
 ) -> impl Iterator<Item = &'a mut Session> {
     let before = simulations.between_ticks();
     if before {
-        history.bypass_change_detection().before_tick(simulations);
+        history.before_tick(simulations);
     }
     simulations.halted = false;
     let first = simulations.common_ticks();
@@ -97,11 +97,12 @@ pub(super) fn run_due(world: &mut World) {
             transport.due = (transport.due - 1.0).max(0.0);
             world.resource_mut::<Revision>().next_state();
         }
-        if finished && world.resource::<LessonState>().ends_at(world.resource::<Simulations>()) {
+        let lesson = world.get_resource::<CurrentLesson>();
+        if finished && lesson.is_some_and(|lesson| lesson.ends_at(world.resource::<Simulations>())) {
             transport = Transport { playing: false, due: 0.0, ..transport };
         }
         // Only once, when the total is reached: neither a resumed simulation nor one of a lesson is paused again.
-        let taught = world.resource::<LessonState>().runs_to().is_some();
+        let taught = lesson.is_some_and(|lesson| lesson.runs_to().is_some());
         let reached = finished && complete && transport.complete == Some(false) && !taught;
         transport.complete = Some(complete);
         if reached && transport.playing {
@@ -139,7 +140,7 @@ fn run_due_on_card(world: &mut World, transport: &Transport) -> Option<u32> {
         || transport.brush_waits
         || world.resource::<ViewportArea>().is_taking_screenshot;
     // Both end at a tick of the processor.
-    let has_end = world.resource::<LessonState>().runs_to().is_some()
+    let has_end = world.get_resource::<CurrentLesson>().is_some_and(|lesson| lesson.runs_to().is_some())
         || world.resource::<FastForward>().runs(world.resource::<Simulations>(), transport);
     let may_run = (transport.playing || transport.due >= 1.0) && !is_halted && !has_end;
     card::run_due(world, may_run, transport.due as u32)
@@ -162,27 +163,27 @@ pub(super) fn run_due_stage(
     mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
-    (workspace, lessons, mut overlay): (Res<State<Workspace>>, Res<LessonState>, ResMut<Overlay>),
+    (workspace, lesson, mut overlay): (Res<State<Workspace>>, Option<Res<CurrentLesson>>, ResMut<Overlay>),
 ) {
-    let quiet = transport.bypass_change_detection();
-    if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
+    let transport = &mut *transport;
+    if let Some(rate) = transport.slow.filter(|_| transport.playing) {
         // At most one stage per frame, so that each is visible.
-        quiet.due = (quiet.due + time.delta_secs_f64() * f64::from(rate)).min(1.0);
-        quiet.stage |= quiet.due >= 1.0;
+        transport.due = (transport.due + time.delta_secs_f64() * f64::from(rate)).min(1.0);
+        transport.stage |= transport.due >= 1.0;
     }
-    if !std::mem::take(&mut quiet.stage) {
+    if !std::mem::take(&mut transport.stage) {
         return;
     }
-    if quiet.slow.is_some() {
-        quiet.due = 0.0;
+    if transport.slow.is_some() {
+        transport.due = 0.0;
     }
     ready(&mut simulations, &mut history).for_each(|session| {
         session.simulation.stage();
     });
     simulations.halted = !simulations.between_ticks();
     revision.next_state();
-    if !simulations.halted && lessons.ends_at(&simulations) {
-        quiet.playing = false;
+    if !simulations.halted && lesson.is_some_and(|lesson| lesson.ends_at(&simulations)) {
+        transport.playing = false;
     }
     // In the Learn workspace, the overlay shows the cells that the stage changed, and arrows its flow.
     if *workspace == Workspace::Learn {

@@ -16,9 +16,8 @@ fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
     let mut attempt = Attempt::new(lesson, answers);
     attempt.step = step;
     let simulations = Simulations::new(vec![session]);
-    let mut course = LessonState::default();
-    course.open(attempt, simulations.project_id());
-    Shelf::new(simulations).with(State::new(Workspace::Learn)).with(course)
+    let lesson = CurrentLesson::new(attempt, &simulations);
+    Shelf::new(simulations).with(State::new(Workspace::Learn)).with(lesson)
 }
 
 #[test]

@@ -53,11 +53,11 @@ use thalweg::{
     },
     world::{
         AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
-        CompareCommand, Comparison, Divider, Document, EditCommand, FileCommand, History, Jobs, KeyframeCommand,
-        KeyframeFollowing, LessonState, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay, OverlayCommand,
-        PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts, Revision,
-        ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea,
-        WindowCommand, Workspace,
+        CompareCommand, Comparison, CurrentLesson, Divider, Document, EditCommand, FileCommand, History, Jobs,
+        KeyframeCommand, KeyframeFollowing, LessonAnswers, ModifierKeys, NoticeLevel, Notices, OpenWorkspace, Overlay,
+        OverlayCommand, PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Restarts,
+        Revision, ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewAnnotations,
+        ViewPlaces, ViewportArea, WindowCommand, Workspace,
     },
 };
 use thalweg_scene::{
@@ -116,7 +116,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Restarts Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
-        init!(State<Workspace> State<Comparison> Divider Notices LessonState Quiz Jobs State<CameraMode> KeyframeFollowing Draft ViewportArea);
+        init!(State<Workspace> State<Comparison> Divider Notices LessonAnswers Quiz Jobs State<CameraMode> KeyframeFollowing Draft ViewportArea ViewAnnotations);
         Self(RefCell::new(app))
     }
 
@@ -247,7 +247,8 @@ fn river_panel_shows_realism_and_sends_commands() {
 #[test]
 fn divider_and_simulation_labels_are_keyboard_operable() {
     let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
-    let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Split)).with(ViewportArea { labels, ..default() });
+    let shelf =
+        Shelf::of("ten-seeds").with(State::new(Comparison::Split)).with(ViewAnnotations { labels, ..default() });
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);

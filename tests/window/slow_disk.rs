@@ -82,7 +82,7 @@ fn save_everything() {
         .insert_resource(Simulations::new(scene::open(scene::DEFAULT, &options).expect("it is built in")))
         .insert_resource(Transport::paused())
         .insert_resource(Preferences::load(false, &mut notices))
-        .insert_resource(LessonState::load(&mut notices));
+        .insert_resource(LessonAnswers::load(&mut notices));
     let settle = |app: &mut App| {
         app.update();
         let begun = Instant::now();

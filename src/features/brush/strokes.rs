@@ -224,7 +224,7 @@ pub(super) fn process_touches(
     mut card: ResMut<CardTicks>,
     mut asked: Commands,
 ) {
-    let pointer = pointer.bypass_change_detection();
+    let pointer = &mut *pointer;
     pointer.drop_ended(&sculpted.history);
     let at_once = commands.read().filter(|command| command.flushes_strokes()).count() > 0;
     touches.read().for_each(|touch| pointer.queue_touch(*touch, &mut sculpted, &mut asked));
@@ -242,7 +242,7 @@ pub(super) fn process_touches(
         card.bypass_change_detection().bring_back(&mut sculpted.simulations);
     }
     pointer.execute_queue(&mut sculpted, at_once);
-    sculpted.transport.bypass_change_detection().brush_waits = !pointer.waiting.is_empty();
+    sculpted.transport.brush_waits = !pointer.waiting.is_empty();
 }
 
 impl StrokeQueue {

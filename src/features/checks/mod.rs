@@ -75,7 +75,7 @@ impl CheckResults {
 
 /// Stores the result of a finished check, and starts the next.
 fn follow(mut checkup: ResMut<CheckResults>) {
-    if let Some(work) = checkup.bypass_change_detection().work.take_if(|work| work.is_finished()) {
+    if let Some(work) = checkup.work.take_if(|work| work.is_finished()) {
         checkup.make(work.request + 1);
         checkup.found.extend(work.join());
     }

@@ -5,8 +5,9 @@ mod picture;
 mod step;
 
 use crate::world::{
-    AppCommandEvent, Brushes, Document, EditCommand, Job, JobKind, Label, LessonOpened, LessonState, NoticeLevel,
-    Notices, Overlay, ProjectParams, ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
+    AppCommandEvent, Brushes, CameraCommand, CameraStep, CurrentLesson, Document, EditCommand, Job, JobKind, Label,
+    LessonAnswers, LessonOpened, NoticeLevel, Notices, OpenWorkspace, Overlay, ProjectParams, ProjectReplaced, SPEEDS,
+    TimeSeries, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
 
@@ -90,8 +91,8 @@ fn handle_command(command: On<LessonCommand>, mut params: LessonParams) {
         LessonCommand::SaveReport(path) => params.save_report(path),
         LessonCommand::SaveCopy(path) => params.save_copy(path),
         LessonCommand::Name(name) => {
-            params.lessons.progress.name.clone_from(name);
-            params.lessons.save(&mut params.work.jobs);
+            params.answers.progress.name.clone_from(name);
+            params.save();
         }
         LessonCommand::RestoreAnswers => params.restore_answers(),
         command => params.handle(command),
@@ -108,16 +109,15 @@ fn teach(opened: On<LessonOpened>, mut params: LessonParams) {
 }
 
 /// Closes the lesson when another project replaces its own.
-fn close(_: On<ProjectReplaced>, mut lessons: ResMut<LessonState>, mut notices: ResMut<Notices>) {
+fn close(_: On<ProjectReplaced>, mut notices: ResMut<Notices>, mut commands: Commands) {
     notices.retract(LessonCommand::Reopen);
-    lessons.close();
+    commands.remove_resource::<CurrentLesson>();
 }
 
 /// Replaces the simulations by those prepared for a step, and runs it, unless the lesson has gone on meanwhile.
 fn run_prepared(In((task, of, sessions)): In<(Task, u64, Vec<Session>)>, mut params: LessonParams) {
-    let LessonParams { work, lessons, .. } = &mut params;
-    let is_current =
-        lessons.attempt.as_ref().is_some_and(|attempt| attempt.current_step().task.as_ref() == Some(&task));
+    let LessonParams { work, lesson, .. } = &mut params;
+    let is_current = lesson.as_ref().is_some_and(|lesson| lesson.attempt.current_step().task.as_ref() == Some(&task));
     if !is_current || of != work.simulations.project_id() {
         return;
     }
@@ -137,25 +137,27 @@ fn run_prepared(In((task, of, sessions)): In<(Task, u64, Vec<Session>)>, mut par
 
 /// State that a lesson reads and changes.
 #[derive(SystemParam)]
-struct LessonParams<'w> {
+struct LessonParams<'w, 's> {
     work: ProjectParams<'w>,
-    lessons: ResMut<'w, LessonState>,
+    lesson: Option<ResMut<'w, CurrentLesson>>,
+    answers: ResMut<'w, LessonAnswers>,
     document: ResMut<'w, Document>,
     section: ResMut<'w, Section>,
     overlay: ResMut<'w, Overlay>,
     brushes: ResMut<'w, Brushes>,
     probes: ResMut<'w, Probes>,
     record: Res<'w, TimeSeries>,
-    workspace: ResMut<'w, NextState<Workspace>>,
+    commands: Commands<'w, 's>,
 }
 
-impl LessonParams<'_> {
+impl LessonParams<'_, '_> {
     /// Handles a command for the open lesson.
     fn handle(&mut self, command: &LessonCommand) {
-        let Some(attempt) = &mut self.lessons.attempt else {
+        let Some(lesson) = &mut self.lesson else {
             self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
+        let attempt = &mut lesson.attempt;
         match command {
             LessonCommand::Answer(key, answer) => {
                 if attempt.is_open(key) && attempt.task(key).is_some_and(|task| task.accepts(answer)) {
@@ -175,11 +177,11 @@ impl LessonParams<'_> {
             }
             LessonCommand::Restart => {
                 let path = attempt.lesson.path.clone();
-                self.lessons.save(&mut self.work.jobs);
+                self.save();
                 self.reopen();
-                self.lessons.attempt = None;
-                let removed = self.lessons.progress.forget(&path);
-                self.lessons.forgotten = Some((path, removed));
+                self.close();
+                let removed = self.answers.progress.forget(&path);
+                self.answers.forgotten = Some((path, removed));
                 let text = "Your answers to this lesson were deleted.";
                 self.work.notices.offer(
                     NoticeLevel::Info,
@@ -188,50 +190,69 @@ impl LessonParams<'_> {
                 );
             }
             _ => {
-                self.lessons.close();
+                self.close();
                 self.work.transport.speed = *SPEEDS.start();
             }
         }
-        self.lessons.save(&mut self.work.jobs);
+        self.save();
         self.show_section();
+    }
+
+    /// Closes the lesson.
+    fn close(&mut self) {
+        self.lesson = None;
+        self.commands.remove_resource::<CurrentLesson>();
+    }
+
+    /// Saves the answers.
+    fn save(&mut self) {
+        let attempt = self.lesson.as_ref().map(|lesson| &lesson.attempt);
+        self.answers.save(attempt, &mut self.work.jobs);
+    }
+
+    /// Turns the camera in a direction that the lesson requests.
+    fn turn_camera(&mut self, direction: Option<[f32; 2]>) {
+        if let Some([round, up]) = direction {
+            self.commands.trigger(CameraCommand::Move(CameraStep::OrbitTo(round, up)));
+        }
     }
 
     /// Opens a lesson on the current session.
     fn teach(&mut self, lesson: Lesson) {
         self.work.transport.pause();
-        NextState::set_if_neq(&mut self.workspace, Workspace::Learn);
+        self.commands.trigger(OpenWorkspace(Workspace::Learn));
         // Lessons hide the panel of the brush.
         self.brushes.active = None;
         self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::from_key));
         self.section.ends = lesson.head.section;
         self.section.opens = false;
-        self.lessons.seen_from = lesson.head.seen_from;
+        self.turn_camera(lesson.head.seen_from);
         // Probes of the previous lesson have no meaning here.
         self.probes.clear();
-        let attempt = self.lessons.progress.attempt(lesson);
-        self.lessons.open(attempt, self.work.simulations.project_id());
+        let attempt = self.answers.progress.attempt(lesson);
+        self.commands.insert_resource(CurrentLesson::new(attempt, &self.work.simulations));
     }
 
     /// Reopens the lesson from its start and keeps the answers.
     fn reopen(&mut self) {
-        let Some(attempt) = &self.lessons.attempt else { return };
-        let path = attempt.lesson.path.clone();
+        let Some(lesson) = &self.lesson else { return };
+        let path = lesson.attempt.lesson.path.clone();
         opening::open(&mut self.work, &mut self.document, &path, &Options::default());
     }
 
     fn restore_answers(&mut self) {
-        let Some((path, removed)) = self.lessons.forgotten.take() else { return };
-        let LessonState { attempt, progress, .. } = &mut *self.lessons;
-        progress.restore(&path, removed);
-        if let Some(attempt) = attempt.as_mut().filter(|attempt| attempt.lesson.path == path) {
-            attempt.answers = progress.attempt(attempt.lesson.clone()).answers;
+        let Some((path, removed)) = self.answers.forgotten.take() else { return };
+        self.answers.progress.restore(&path, removed);
+        if let Some(lesson) = self.lesson.as_mut().filter(|lesson| lesson.attempt.lesson.path == path) {
+            lesson.attempt.answers = self.answers.progress.attempt(lesson.attempt.lesson.clone()).answers;
         }
-        self.lessons.save(&mut self.work.jobs);
+        self.save();
     }
 
     /// Sets the section line of the lesson if the step draws or reveals a profile.
     fn show_section(&mut self) {
-        let Some(attempt) = &self.lessons.attempt else { return };
+        let Some(lesson) = &self.lesson else { return };
+        let attempt = &lesson.attempt;
         let draws = match &attempt.current_step().task {
             Some(Task::Draw { .. }) => true,
             Some(Task::Reveal { guess }) => matches!(attempt.task(guess), Some(Task::Draw { .. })),
@@ -245,7 +266,8 @@ impl LessonParams<'_> {
     /// Reveals the correct answer, or the actual profile next to a drawn one.
     fn reveal(&mut self) {
         let found = self.section.spread();
-        let Some(attempt) = &mut self.lessons.attempt else { return };
+        let Some(lesson) = &mut self.lesson else { return };
+        let attempt = &mut lesson.attempt;
         attempt.reveal();
         let Some(Task::Reveal { guess }) = attempt.current_step().task.clone() else { return };
         if let Some(Answer::Line(drawn)) = attempt.answers.get(&guess).cloned() {
@@ -255,7 +277,8 @@ impl LessonParams<'_> {
 
     /// Records the student's reading, and measures the value.
     fn read(&mut self, read: f64) {
-        let Some(attempt) = &mut self.lessons.attempt else { return };
+        let Some(lesson) = &mut self.lesson else { return };
+        let attempt = &mut lesson.attempt;
         let task = attempt.current_step().task.clone();
         let Some(task @ Task::Measure { key, .. }) = &task else { return };
         self.work.finish_tick();
@@ -272,12 +295,11 @@ impl LessonParams<'_> {
 
     /// Runs the simulation of the current step. If it restarts, its terrain is generated in the background.
     fn run_step(&mut self) {
-        let Some(attempt) = &self.lessons.attempt else { return };
-        let task = attempt.current_step().task.clone();
-        let Some(task) = task else { return };
+        let Some(lesson) = &self.lesson else { return };
+        let Some(task) = lesson.attempt.current_step().task.clone() else { return };
         let Task::Run { set, enable, restart, .. } = &task else { return };
         let changes = *restart || !set.is_empty() || enable.is_some();
-        if !self.lessons.is_of(&self.work.simulations) {
+        if !lesson.is_of(&self.work.simulations) {
             return self.reopen();
         }
         if !changes {
@@ -302,31 +324,33 @@ impl LessonParams<'_> {
     /// Runs the simulation of the current step from the current state.
     fn begin_run(&mut self, task: &Task) {
         let Task::Run { ticks, speed, seen_from, .. } = task else { return };
-        self.lessons.seen_from = *seen_from;
+        self.turn_camera(*seen_from);
         let until = self.work.simulations.ticks() + ticks;
-        self.lessons.start_run(until, &self.work.simulations, *self.work.revision);
+        if let Some(lesson) = &mut self.lesson {
+            lesson.start_run(until, &self.work.simulations, *self.work.revision);
+        }
         self.work.transport.pause();
         (self.work.transport.playing, self.work.transport.speed) = (*ticks > 0, *speed);
     }
 
     fn save_copy(&mut self, to: &Path) {
-        let Some(attempt) = &self.lessons.attempt else {
+        let Some(lesson) = &self.lesson else {
             self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
-        let from = attempt.lesson.path.clone();
+        let from = lesson.attempt.lesson.path.clone();
         self.work.jobs.save(&mut self.work.notices, to, move |path, _| lesson::copy(&from, path));
     }
 
     fn save_report(&mut self, path: &Path) {
-        let Some(attempt) = &self.lessons.attempt else {
+        let Some(lesson) = &self.lesson else {
             self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
         let content = LessonReport {
-            attempt: attempt.clone(),
-            earlier: self.lessons.progress.earlier_answers(&attempt.lesson),
-            student: self.lessons.progress.name.clone(),
+            attempt: lesson.attempt.clone(),
+            earlier: self.answers.progress.earlier_answers(&lesson.attempt.lesson),
+            student: self.answers.progress.name.clone(),
             date: report::today(),
             charts: self.charts(),
             terrain: TopViewImage::of(self.work.simulations.selected()),

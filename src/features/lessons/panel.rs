@@ -17,8 +17,8 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, FileCommand, LessonState, Overlay, OverlayCommand, Quiz, QuizCommand, QuizQuestion, Restarts,
-    SimulationCommand, Simulations, Transport, Workspace,
+    AppCommand, CurrentLesson, FileCommand, LessonAnswers, Overlay, OverlayCommand, Quiz, QuizCommand, QuizQuestion,
+    Restarts, SimulationCommand, Simulations, Transport, Workspace,
     amount::{display_unit, volume},
 };
 use thalweg_scene::{io::lesson, model::origin::Options};
@@ -29,7 +29,8 @@ use thalweg_sim::{core::quantity::Quantity, params, simulation::stage_changes::S
 pub struct LessonPanelParams<'w> {
     pub simulations: Res<'w, Simulations>,
     pub restarts: Res<'w, Restarts>,
-    pub lessons: Res<'w, LessonState>,
+    pub lesson: Option<Res<'w, CurrentLesson>>,
+    pub answers: Res<'w, LessonAnswers>,
     pub transport: Res<'w, Transport>,
     pub quiz: Res<'w, Quiz>,
     pub overlay: Res<'w, Overlay>,
@@ -68,18 +69,18 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: LessonPanelParams) -> Vec<AppCommand> {
     let state = &state;
     let simulations = &state.simulations;
     let mut asked = Vec::new();
-    if state.lessons.attempt.is_none() || question(state).is_some() {
+    if state.lesson.is_none() || question(state).is_some() {
         asked.extend(quiz_ui(ui, state));
     }
-    asked.extend(match &state.lessons.attempt {
-        Some(attempt) => lesson_ui(ui, state, attempt),
+    asked.extend(match &state.lesson {
+        Some(lesson) => lesson_ui(ui, state, lesson),
         None => lessons_ui(ui, state),
     });
     // In a lesson, only when stepping through stages.
     let by_stages = simulations.next_stage().is_some()
         || state.transport.slow.is_some()
         || simulations.selected().simulation.stage_changes().is_some();
-    if state.lessons.attempt.is_none() || by_stages {
+    if state.lesson.is_none() || by_stages {
         asked.extend(tick_ui(ui, state));
     }
     ui.add_space(4.0);
@@ -234,7 +235,7 @@ fn lessons_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Vec<AppCommand> {
     egui::CollapsingHeader::new(RichText::new("Lessons").heading()).default_open(true).show(ui, |ui| {
         for (name, lesson) in lesson::built_in() {
             let head = &lesson.head;
-            let done = state.lessons.progress.is_complete(&lesson.path);
+            let done = state.answers.progress.is_complete(&lesson.path);
             let mark = if done { icon::CHECK_CIRCLE } else { icon::CIRCLE };
             let button = egui::Button::new(format!("{mark}  {}", head.title)).frame_when_inactive(false).wrap();
             let help = format!("{}\n{} · {} minutes", head.about, head.level, head.minutes);

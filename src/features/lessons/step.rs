@@ -18,7 +18,7 @@ use crate::shell::{
     group::{chosen_of_group_ui, set},
     style,
 };
-use crate::world::{AppCommand, SimulationCommand};
+use crate::world::{AppCommand, CurrentLesson, SimulationCommand};
 use thalweg_scene::{
     io::lesson::{self, report},
     model::{
@@ -29,7 +29,8 @@ use thalweg_scene::{
 use thalweg_sim::params::{capital, collect_parameters};
 
 /// Draws the current step. Returns the requested commands.
-pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<AppCommand> {
+pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, current: &CurrentLesson) -> Vec<AppCommand> {
+    let attempt = &current.attempt;
     let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.current_step());
     let place = (&*lesson.path, number);
     let mut asked = Vec::new();
@@ -51,11 +52,11 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &At
         }
         ui.add_space(2.0);
         text_ui(ui, place, &step.text);
-        if !state.lessons.is_of(&state.simulations) {
+        if !current.is_of(&state.simulations) {
             asked.extend(wrong_terrain_ui(ui));
         } else if let Some(task) = &step.task {
             ui.add_space(4.0);
-            asked.extend(task_ui(ui, state, attempt, task));
+            asked.extend(task_ui(ui, state, current, task));
         }
         for (count, hint) in step.hints.iter().enumerate() {
             let title = if step.hints.len() == 1 { "Hint".to_owned() } else { format!("Hint {}", count + 1) };
@@ -161,7 +162,8 @@ fn sliders_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> 
 }
 
 /// Draws the task of a step.
-fn task_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt, task: &Task) -> Vec<AppCommand> {
+fn task_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, current: &CurrentLesson, task: &Task) -> Vec<AppCommand> {
+    let attempt = &current.attempt;
     let answer = task.key().and_then(|key| attempt.answers.get(key));
     let mut asked = Vec::new();
     match task {
@@ -194,7 +196,7 @@ fn task_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt, task: 
             ui.label(RichText::new("Draw the expected profile in the Section panel.").strong());
         }
         Task::Run { ticks, restart, set, enable, .. } => {
-            asked.extend(run_ui(ui, state, attempt, (*ticks, *restart, set, enable)));
+            asked.extend(run_ui(ui, state, current, (*ticks, *restart, set, enable)));
         }
         Task::Measure { key, unit, guess, .. } => {
             // A key pressed outside the field may run a tick.
@@ -293,7 +295,7 @@ fn parse_number(text: &str, unit: &str) -> Option<f64> {
 fn run_ui(
     ui: &mut Ui,
     state: &LessonPanelParams<'_>,
-    attempt: &Attempt,
+    current: &CurrentLesson,
     (ticks, restart, set, enable): (u64, bool, &BTreeMap<String, String>, &Option<Vec<String>>),
 ) -> Option<AppCommand> {
     let groups = if set.is_empty() { Vec::new() } else { state.simulations.selected().groups() };
@@ -311,10 +313,10 @@ fn run_ui(
             .collect();
         ui.label(format!("Enable only: {}", if titles.is_empty() { "none".to_owned() } else { titles.join(", ") }));
     }
-    if let Some(until) = state.lessons.runs_to() {
+    if let Some(until) = current.runs_to() {
         return step_progress_ui(ui, state, until);
     }
-    let done = attempt.is_done(attempt.step);
+    let done = current.attempt.is_done(current.attempt.step);
     if done {
         ui.label(RichText::new(format!("{} Done.", icon::CHECK)).color(style::ACCENT));
         if !restart {
@@ -421,7 +423,7 @@ fn end_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<
     };
     ui.label(RichText::new(text).strong());
     let id = ui.make_persistent_id("student");
-    let known = &state.lessons.progress.name;
+    let known = &state.answers.progress.name;
     let mut name: String = ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(|| known.clone());
     ui.horizontal(|ui| {
         let label = ui.label("Your name");

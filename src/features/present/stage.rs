@@ -238,7 +238,6 @@ pub(super) fn record_user_activity(
     let pressed = if others.have_pointer() { 0 } else { buttons.get_pressed().len() + fingers.iter().count() };
     let typed = if others.have_keyboard() { 0 } else { keys.get_pressed().len() };
     if moves + turns + pressed + typed > 0 {
-        // Panels do not depend on it.
-        presentation.bypass_change_detection().touch();
+        presentation.touch();
     }
 }

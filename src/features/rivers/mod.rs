@@ -73,25 +73,22 @@ fn trace(simulations: Res<Simulations>, rivers: Res<RiverStudy>, mut trace: Sing
 
 /// Studies the selected simulation.
 fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<RiverStudy>) {
-    // The visible result changes rarely.
-    let quiet = rivers.bypass_change_detection();
+    let rivers = &mut *rivers;
     let question = StudyRequest {
         start: revision.start,
         run: simulations.selected_index(),
         params: simulations.selected().rivers.clone(),
-        chosen: quiet.selected_place,
+        chosen: rivers.selected_place,
     };
-    if let Some(work) = quiet.job.take_if(|work| work.is_finished()) {
-        quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
+    if let Some(work) = rivers.job.take_if(|work| work.is_finished()) {
+        rivers.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
         // An outdated result is discarded.
         if work.request == question
             && let Some(found) = work.join()
         {
-            quiet.study = Some(found);
-            rivers.set_changed();
+            rivers.study = Some(found);
         }
     }
-    let rivers = rivers.bypass_change_detection();
     if rivers.asked.as_ref().is_some_and(|(asked, _)| (asked.start, asked.run) != (question.start, question.run)) {
         (rivers.study, rivers.asked) = (None, None);
     }

@@ -30,10 +30,7 @@ const PANEL: SidebarPanel =
 
 /// Requests studies while the panel is visible.
 fn request_study(sidebar: Res<Sidebar>, mut rivers: ResMut<RiverStudy>) {
-    let wanted = sidebar.is_visible(PANEL.key);
-    if rivers.wanted != wanted {
-        rivers.wanted = wanted;
-    }
+    rivers.wanted = sidebar.is_visible(PANEL.key);
 }
 
 pub(super) fn plugin(app: &mut App) {

@@ -148,13 +148,12 @@ fn clear(replaced: On<ProjectReplaced>, mut section: ResMut<Section>) {
 
 /// Updates the section of the selected simulation.
 fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: ResMut<Section>) {
-    let quiet = section.bypass_change_detection();
-    let line = quiet.ends.map(|ends| (revision.start, simulations.selected_index(), ends));
+    let line = section.ends.map(|ends| (revision.start, simulations.selected_index(), ends));
     let of = line.map(|line| (line, revision.state));
-    if quiet.of == of || !simulations.is_displayable() {
+    if section.of == of || !simulations.is_displayable() {
         return;
     }
-    let continues = quiet.of.map(|(line, _)| line) == line;
+    let continues = section.of.map(|(line, _)| line) == line;
     section.of = of;
     if !continues {
         (section.step, section.earlier) = (1, Vec::new());

@@ -16,7 +16,7 @@ use crate::shell::{
     style,
 };
 use crate::world::{
-    AppCommand, LessonState, PointedPosition, Preferences, Simulations, ViewPlaces, Workspace, amount::display_unit,
+    AppCommand, CurrentLesson, PointedPosition, Preferences, Simulations, ViewPlaces, Workspace, amount::display_unit,
 };
 use thalweg_scene::model::lesson::{Answer, Attempt, LessonStep, Task};
 use thalweg_sim::measure::SectionPoint;
@@ -27,7 +27,7 @@ pub struct SectionParams<'w> {
     section: Res<'w, Section>,
     simulations: Res<'w, Simulations>,
     preferences: Res<'w, Preferences>,
-    lessons: Res<'w, LessonState>,
+    lesson: Option<Res<'w, CurrentLesson>>,
 }
 
 const PANEL: SidebarPanel = SidebarPanel {
@@ -296,7 +296,7 @@ fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
 
 /// Returns the open lesson, if the section line is its own.
 fn attempt<'a>(state: &'a SectionParams<'_>) -> Option<&'a Attempt> {
-    let attempt = state.lessons.attempt.as_ref().filter(|_| state.lessons.is_of(&state.simulations))?;
+    let attempt = &state.lesson.as_ref().filter(|lesson| lesson.is_of(&state.simulations))?.attempt;
     (state.section.ends == attempt.lesson.head.section).then_some(attempt)
 }
 

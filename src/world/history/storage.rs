@@ -211,7 +211,7 @@ pub(in crate::world) fn follow(
     mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
 ) {
-    let history = history.bypass_change_detection();
+    let history = &mut *history;
     let is_packed =
         |node: &&mut HistoryNode| matches!(&node.state, Some(NodeState::Packing(packing)) if packing.is_finished());
     history.nodes.iter_mut().filter(is_packed).for_each(HistoryNode::collect);

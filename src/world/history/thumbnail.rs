@@ -58,34 +58,33 @@ impl History {
 
 /// Renders the requested thumbnail.
 pub(in crate::world) fn draw_wanted(simulations: Res<Simulations>, mut history: ResMut<History>) {
-    let quiet = history.bypass_change_detection();
-    if let Some(work) = quiet.pictures.work.take_if(|work| work.is_finished()) {
+    let history = &mut *history;
+    if let Some(work) = history.pictures.work.take_if(|work| work.is_finished()) {
         let id = work.request;
         // A failed thumbnail is not retried.
         match work.join().flatten() {
             Some(picture) => history.pictures.last = Some(Arc::new(picture)),
-            None => (quiet.pictures.wanted, quiet.pictures.failed) = (None, Some(id)),
+            None => (history.pictures.wanted, history.pictures.failed) = (None, Some(id)),
         }
     }
-    let quiet = history.bypass_change_detection();
-    let Some(id) = quiet.pictures.wanted.filter(|id| quiet.picture(*id).is_none()) else { return };
-    if quiet.pictures.work.is_some() {
+    let Some(id) = history.pictures.wanted.filter(|id| history.picture(*id).is_none()) else { return };
+    if history.pictures.work.is_some() {
         return;
     }
     // Use the state of the node, or the last one before it in its project, as soon as it is packed.
-    let Some(work) = quiet.node(id).map(|node| node.work) else { return };
+    let Some(work) = history.node(id).map(|node| node.work) else { return };
     let packed = |node: &HistoryNode| match &node.state {
         Some(NodeState::Packed(states)) => Some((node.id, node.tick, Arc::clone(states))),
         _ => None,
     };
-    let last = quiet.ancestors(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
+    let last = history.ancestors(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
     let Some((of, tick, states)) = last.and_then(packed) else { return };
     let (run, looks) = (
         simulations.selected_index(),
         (simulations.selected().look.clone(), simulations.selected().water_look.clone()),
     );
     let draw = move || Some(Thumbnail { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
-    quiet.pictures.work = Some(BackgroundTask::start(id, draw));
+    history.pictures.work = Some(BackgroundTask::start(id, draw));
 }
 
 fn drawn(state: &SimulationState, (look, water_look): &(Look, WaterLook)) -> Option<Thumbnail> {

@@ -244,7 +244,7 @@ impl History {
 
 /// Detects whether a drag continues: its changes are one step, however slow it is.
 pub(in crate::world) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut history: ResMut<History>) {
-    let history = history.bypass_change_detection();
+    let history = &mut *history;
     history.pressed = mouse.is_some_and(|mouse| mouse.pressed(MouseButton::Left));
     history.held &= history.pressed;
 }

@@ -9,7 +9,15 @@ use thalweg_scene::{
 use thalweg_sim::edit::Tool;
 
 fn attempt(app: &App) -> Attempt {
-    app.world().resource::<LessonState>().attempt.clone().expect("a lesson is open")
+    app.world().get_resource::<CurrentLesson>().expect("a lesson is open").attempt.clone()
+}
+
+fn is_open(app: &App) -> bool {
+    app.world().contains_resource::<CurrentLesson>()
+}
+
+fn runs_to(app: &App) -> Option<u64> {
+    app.world().get_resource::<CurrentLesson>().and_then(CurrentLesson::runs_to)
 }
 
 fn opened(name: &str) -> App {
@@ -21,7 +29,7 @@ fn opened(name: &str) -> App {
 /// Opens a lesson. None may be open.
 fn open(app: &mut App, name: &str) {
     send(app, FileCommand::Open(path_of(name), Options::default()));
-    while app.world().resource::<LessonState>().attempt.is_none() {
+    while !is_open(app) {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -68,11 +76,11 @@ fn lesson_is_completed_step_by_step_with_report() {
             app.update();
             // Terrain of a restart is generated in the background.
             until_done(&mut app);
-            let mut until = app.world().resource::<LessonState>().runs_to();
+            let mut until = runs_to(&app);
             while let Some(end) = until {
                 app.world_mut().resource_mut::<Transport>().speed = 16.0;
                 app.update();
-                until = app.world().resource::<LessonState>().runs_to();
+                until = runs_to(&app);
                 assert!(app.world().resource::<Simulations>().ticks() <= end, "it stops by itself");
             }
             assert!(attempt(&app).is_done(step), "{}", now.current_step().title);
@@ -103,11 +111,11 @@ fn lesson_is_completed_step_by_step_with_report() {
     // Other terrain has no lesson; the answers are kept.
     let answers = attempt(&app).answers;
     send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
-    while app.world().resource::<LessonState>().attempt.is_some() {
+    while is_open(&app) {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(app.world().resource::<LessonState>().progress.answers.values().next(), Some(&answers));
+    assert_eq!(app.world().resource::<LessonAnswers>().progress.answers.values().next(), Some(&answers));
 }
 
 #[test]
@@ -137,14 +145,14 @@ fn restarting_lesson_clears_answers() {
     let key = attempt(&app).lesson.steps.iter().find_map(|step| step.task.as_ref()?.key().map(str::to_owned));
     let key = key.expect("it asks something");
     let answers = std::collections::BTreeMap::from([(key, Answer::Chosen(0))]);
-    app.world_mut().resource_mut::<LessonState>().attempt.as_mut().expect("open").answers.clone_from(&answers);
+    app.world_mut().resource_mut::<CurrentLesson>().attempt.answers.clone_from(&answers);
     // A slider was moved too.
     for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         session.set("droplets.exchange", "0.7").expect("in range");
     }
     send(&mut app, LessonCommand::Restart);
     app.update();
-    while app.world().resource::<LessonState>().attempt.is_none() {
+    while !is_open(&app) {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -159,7 +167,7 @@ fn restarting_lesson_clears_answers() {
     assert_eq!(attempt(&app).answers, answers);
     send(&mut app, LessonCommand::Close);
     app.update();
-    assert!(app.world().resource::<LessonState>().attempt.is_none());
+    assert!(!is_open(&app));
 }
 
 #[test]
@@ -169,35 +177,35 @@ fn lesson_run_continues_after_pause_but_not_interruption() {
     let run = attempt(&app).lesson.steps.iter().position(|step| long(&step.task));
     let run = run.expect("it runs something");
     let begin = |app: &mut App| {
-        app.world_mut().resource_mut::<LessonState>().attempt.as_mut().expect("open").step = run;
+        app.world_mut().resource_mut::<CurrentLesson>().attempt.step = run;
         send(app, LessonCommand::Run);
         while app.world().resource::<Simulations>().ticks() < 3 {
             app.update();
         }
-        assert!(app.world().resource::<LessonState>().runs_to().is_some());
+        assert!(runs_to(app).is_some());
     };
     begin(&mut app);
     send(&mut app, SimulationCommand::TogglePlay);
     send(&mut app, LessonCommand::Back);
     update_until_quiet(&mut app);
-    assert!(app.world().resource::<LessonState>().runs_to().is_some() && !attempt(&app).is_done(run), "it waits");
+    assert!(runs_to(&app).is_some() && !attempt(&app).is_done(run), "it waits");
     send(&mut app, SimulationCommand::TogglePlay);
-    while app.world().resource::<LessonState>().runs_to().is_some() {
+    while runs_to(&app).is_some() {
         app.update();
     }
     assert!(attempt(&app).is_done(run), "the step that ran is not done");
     let mut app = opened(BUILT_IN[0].0);
     begin(&mut app);
     send(&mut app, SimulationCommand::Restart);
-    while app.world().resource::<LessonState>().runs_to().is_some() {
+    while runs_to(&app).is_some() {
         app.update();
     }
     assert!(!attempt(&app).is_done(run), "it was restarted before its end");
     // Undo restores the terrain from before the lesson, on which no step runs.
     send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
-    while app.world().resource::<LessonState>().attempt.is_some() {
+    while is_open(&app) {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(app.world().resource::<LessonState>().runs_to().is_none());
+    assert!(runs_to(&app).is_none());
 }
