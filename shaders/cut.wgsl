@@ -21,7 +21,7 @@ struct Pixel {
     @location(0) place: vec3<f32>,
 }
 
-// x: position along the line, from 0 to 1. y: 0 at the foot, 1 at the surface.
+// x: position along the line, from 0 to 1. y: 0 at the base, 1 at the surface.
 @vertex
 fn vertex(@location(0) corner: vec3<f32>) -> Pixel {
     let cell = mix(cut.line.xy, cut.line.zw, corner.x);

@@ -113,7 +113,7 @@ fn mark(in: Pixel) {
     let reach = known.z + max(0.5 * pixel, min(0.8 * known.z, 0.6)) + 0.5 * pixel + 0.71;
     if known.z <= 0.0 || abs(known.y) > reach { discard; }
 #ifdef SPLIT
-    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
+    if scene.place.z * (view.tile.x + in.position.x - scene.place.w * view.tile.z) < 0.0 { discard; }
 #endif
 #ifdef CUT
     if is_cut_away(in.place.xz) { discard; }
@@ -127,7 +127,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let pixel = pixel_width(cell);
 #ifdef SPLIT
     // The depth prepass of the other side may have the same depth.
-    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
+    if scene.place.z * (view.tile.x + in.position.x - scene.place.w * view.tile.z) < 0.0 { discard; }
 #endif
     let channel = channel_at(cell, pixel);
     let here = relief_at(cell);

@@ -142,7 +142,7 @@ fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f
 
 // Normalised quantity of a colour ramp. `sunny` is 1 on ground that faces the sun.
 fn on_ramp(kind: f32, place: vec3<f32>, here: Here, sunny: f32) -> f32 {
-    // Selected without branches: see `src/picture/material.rs`.
+    // Selected without branches: see `src/render/material.rs`.
     var amounts = array(
         0.0,
         place.y * scene.ramp_by.w,
@@ -473,7 +473,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #endif
     // Discard last: derivatives are undefined after a discard.
 #ifdef SPLIT
-    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
+    if scene.place.z * (view.tile.x + in.position.x - scene.place.w * view.tile.z) < 0.0 { discard; }
 #endif
 #ifdef CUT
     if is_cut_away(place.xz) { discard; }

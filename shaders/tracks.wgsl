@@ -32,7 +32,7 @@ fn vertex(in: Vertex) -> Pixel {
     let size = view.size.xy;
     let along = (ahead.xy / ahead.w - here.xy / here.w) * size;
     let across = normalize(vec2(-along.y, along.x) + vec2(1e-6, 0.0));
-    let width = select(ink.color.a, ink.sand.a, in.uv.y < 0.0) * max(view.part.w / 800.0, 0.6);
+    let width = select(ink.color.a, ink.sand.a, in.uv.y < 0.0) * max(view.tile.w / 800.0, 0.6);
     out.position = here;
     out.position += vec4(across * in.uv.x * 2.0 * width / size * here.w, here.z * 0.008, 0.0);
     out.uv = in.uv;
@@ -42,7 +42,7 @@ fn vertex(in: Vertex) -> Pixel {
 @fragment
 fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifdef SPLIT
-    if view.part.x + in.position.x < ink.column.x * view.part.z { discard; }
+    if view.tile.x + in.position.x < ink.column.x * view.tile.z { discard; }
 #endif
     let edge = 1.0 - in.uv.x * in.uv.x;
     // Floating-point targets do not clamp alpha.

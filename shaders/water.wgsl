@@ -173,7 +173,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #endif
     // Discard after the last derivative: derivatives are undefined after a discard.
 #ifdef SPLIT
-    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
+    if scene.place.z * (view.tile.x + in.position.x - scene.place.w * view.tile.z) < 0.0 { discard; }
 #endif
 #ifdef CUT
     if is_cut_away(place.xz) { discard; }
@@ -186,7 +186,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let towards_eye = eye / distance;
     var normal = in.normal;
     var foam = 0.0;
-    var streaks = 0.5;
+    var mottling = 0.5;
     if !wall {
         // Slope of the flowing surface, plus small moving waves.
         let step = 1.0;
@@ -213,7 +213,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         // Fast water entrains air. Gusts and currents vary the brightness of large water surfaces.
         let near = 1.0 - smoothstep(0.3, 1.0, distance / scene.air.w * scene.country.w);
         foam = smoothstep(4.0, 10.0, length(flow)) * mix(0.25, smoothstep(0.0, 0.6, chop.x + chop.y), near);
-        streaks = noise(at * vec2(0.035, 0.06) + 3.0) * 0.6 + noise(at * vec2(0.11, 0.19)) * 0.4;
+        mottling = noise(at * vec2(0.035, 0.06) + 3.0) * 0.6 + noise(at * vec2(0.11, 0.19)) * 0.4;
     }
     let sun = scene.sun.xyz;
     let lit = sunlit(cell) * past_clouds(place, scene);
@@ -225,7 +225,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let per_metre = mix(vec3(1.0, 0.36, 0.26) * 1.6 / water.color.a, vec3(3.0) / water.color.a, silt);
     let through = exp(-path * per_metre);
     let light = sun_color(scene) * (0.25 + 0.75 * lit) * max(sun.y, 0.08) + vec3(0.5, 0.6, 0.75) * scene.phong.x;
-    var body = mix(water.color.rgb * (0.82 + 0.36 * streaks), water.silt.rgb, silt) * light;
+    var body = mix(water.color.rgb * (0.82 + 0.36 * mottling), water.silt.rgb, silt) * light;
 #ifdef WALL
     // Light from above dims and turns blue with depth.
     body *= 0.65 + 0.95 * exp(-under * per_metre * vec3(0.4));

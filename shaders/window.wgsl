@@ -12,8 +12,8 @@ struct Window {
 // Sheet decoded to linear light, and as bytes.
 @group(0) @binding(1) var sheet: texture_2d<f32>;
 @group(0) @binding(2) var sheet_bytes: texture_2d<f32>;
-@group(0) @binding(3) var picture: texture_2d<f32>;
-@group(0) @binding(4) var picture_sampler: sampler;
+@group(0) @binding(3) var view_image: texture_2d<f32>;
+@group(0) @binding(4) var view_sampler: sampler;
 
 // A single triangle that covers the window.
 @vertex
@@ -34,21 +34,21 @@ fn panels(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
 
 // View at the resolution of the window.
 @fragment
-fn picture_alike(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
-    return textureLoad(picture, vec2<i32>(at.xy - window.view.xy), 0);
+fn view_same_size(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
+    return textureLoad(view_image, vec2<i32>(at.xy - window.view.xy), 0);
 }
 
 // View at another resolution: the mean of four samples. At a coarser one they are half a texel apart from the centre, which softens the
 // steps of its edges.
 @fragment
-fn picture_scaled(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
+fn view_scaled(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let place = (at.xy - window.view.xy) / window.view.zw * window.share.xy;
-    let reach = select(0.25, 0.5, window.share.x < 0.9) / vec2<f32>(textureDimensions(picture));
+    let reach = select(0.25, 0.5, window.share.x < 0.9) / vec2<f32>(textureDimensions(view_image));
     var sum = vec4(0.0);
     for (var corner = 0u; corner < 4u; corner += 1u) {
         let aside = vec2(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
         // Pixels beyond the drawn part are old.
-        sum += textureSampleLevel(picture, picture_sampler, min(place + aside * reach, window.share.xy), 0.0);
+        sum += textureSampleLevel(view_image, view_sampler, min(place + aside * reach, window.share.xy), 0.0);
     }
     return 0.25 * sum;
 }

@@ -12,7 +12,7 @@ use bevy_egui::EguiPostUpdateSet;
 
 use crate::{
     features,
-    picture::{self, DrawSystems},
+    render::{self, DrawSystems},
     shell,
     world::{self, Simulations},
 };
@@ -20,7 +20,7 @@ use thalweg_scene::model::session::Session;
 
 fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
     app.insert_resource(Simulations::new(sessions))
-        .add_plugins((world::plugin, picture::plugin, shell::plugin, features::plugin))
+        .add_plugins((world::plugin, render::plugin, shell::plugin, features::plugin))
         // Panels reserve space according to the viewport that is actually drawn.
         .configure_sets(PostUpdate, DrawSystems.before(EguiPostUpdateSet::EndPass));
 }

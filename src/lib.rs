@@ -10,7 +10,7 @@
 //! 3. [`Simulation::tick`](thalweg_sim::simulation::Simulation::tick) lets each enabled process change these layers and book every
 //!    transfer in the ledger.
 //! 4. [`world`] holds the simulation as a resource, and runs as many ticks per frame as speed and frame budget allow.
-//! 5. [`picture`] uploads the layers of the last finished tick to textures, together with the slope and sunlight computed for every
+//! 5. [`render`] uploads the layers of the last finished tick to textures, together with the slope and sunlight computed for every
 //!    cell. `shaders/terrain.wgsl` displaces a flat mesh and shades each pixel.
 //!
 //! Without a window, [`thalweg_cli`] performs the first three steps, and [`thalweg_scene::io::export`] writes the results.
@@ -32,7 +32,7 @@
 //!
 //! - [`log`]: log file and crash reports
 //! - [`world`]: simulations, time, history and files
-//! - [`picture`]: rendering of the simulations
+//! - [`render`]: rendering of the simulations
 //! - [`shell`]: frame of the user interface with layout, menus, shortcuts, dialogs and fields
 //! - [`features`]: one plugin per feature
 //! - [`app`]: assembly of the application and order of its systems
@@ -42,6 +42,6 @@
 pub mod app;
 pub mod features;
 pub mod log;
-pub mod picture;
+pub mod render;
 pub mod shell;
 pub mod world;

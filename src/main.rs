@@ -17,7 +17,7 @@ fn graphics() -> Option<Graphics> {
     use thalweg::app;
     Some(Graphics {
         window: app::window::open,
-        picture: app::off_screen::render_screenshot,
+        screenshot: app::off_screen::render_screenshot,
         film: app::film::render_video,
         frames: app::off_screen::play,
         bench_frames: |file, say| app::frames::bench(file, say),

@@ -225,15 +225,15 @@ fn invalid_arguments_are_rejected_in_one_sentence() {
 fn invalid_maps_are_rejected_in_one_sentence() {
     let folder = folder();
     let put = |name: &str, bytes: &[u8]| put(&folder, name, bytes);
-    let picture = fs::read(data("jacksboro.png")).expect("test data");
-    let truncated = put("truncated.png", &picture[..picture.len() / 2]);
+    let image = fs::read(data("jacksboro.png")).expect("test data");
+    let truncated = put("truncated.png", &image[..image.len() / 2]);
     refuses(&["build", &truncated], &["truncated.png"]);
     refuses(&["build", &put("text.png", b"this is no picture")], &["text.png"]);
     refuses(&["build", &put("empty.r32", b"")], &["empty.r32"]);
     let nans: Vec<u8> = (0..64 * 64).flat_map(|_| f32::NAN.to_le_bytes()).collect();
     refuses(&["build", &put("nan.r32", &nans)], &["nan.r32"]);
     put("wrong.json", br#"{"width": 10, "height": 10, "min_m": 0}"#);
-    refuses(&["build", &put("wrong.png", &picture)], &["wrong"]);
+    refuses(&["build", &put("wrong.png", &image)], &["wrong"]);
     let header = "ncols 40\nnrows 40\nxllcorner 0\nyllcorner 0\ncellsize 30\nNODATA_value -9999\n";
     let nothing = format!("{header}{}", "-9999 ".repeat(1600));
     refuses(&["build", &put("nothing.asc", nothing.as_bytes())], &["nothing.asc"]);

@@ -382,7 +382,7 @@ fn declared_texts() -> String {
             texts += &format!("- {}: {}\n", params::title(stage.name), stage.about);
         }
         for limiter in info.limiters {
-            texts += &format!("- {}: {}\n", params::title(limiter.name), limiter.about);
+            texts += &format!("- {}: {}\n", limiter.title(), limiter.about);
         }
     }
     texts

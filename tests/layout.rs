@@ -48,10 +48,10 @@ const LAYERS: [Layers; 3] = [
         modules: &[
             ("log", &[]),
             ("world", &[]),
-            ("picture", &["world"]),
+            ("render", &["world"]),
             ("shell", &["world"]),
             ("features", &["world", "shell"]),
-            ("app", &["log", "world", "picture", "shell", "features"]),
+            ("app", &["log", "world", "render", "shell", "features"]),
         ],
     },
 ];
@@ -248,18 +248,18 @@ fn inherent_methods_stay_in_the_layer_of_their_type() {
 fn paths_are_found_in_every_notation() {
     let found = |text: &str| Named::by(&["io", "geo"], text).own;
     for (text, path) in [
-        ("use crate::{io::{self, Error}, picture::{camera, water}};", "picture::water"),
-        ("use crate::{io, picture};", "picture"),
-        ("pub use super::super::picture;", "picture"),
-        ("mod inner { use super::super::super::picture as seen; }", "picture"),
-        ("fn camera() -> Option<crate::picture::Camera> { None }", "picture::Camera"),
-        ("fn camera() { vec![crate::picture::Camera::new()]; }", "picture::Camera::new"),
+        ("use crate::{io::{self, Error}, render::{camera, water}};", "render::water"),
+        ("use crate::{io, render};", "render"),
+        ("pub use super::super::render;", "render"),
+        ("mod inner { use super::super::super::render as seen; }", "render"),
+        ("fn camera() -> Option<crate::render::Camera> { None }", "render::Camera"),
+        ("fn camera() { vec![crate::render::Camera::new()]; }", "render::Camera::new"),
     ] {
         let path: Vec<&str> = path.split("::").collect();
         assert!(found(text).iter().any(|found| *found == path), "{text}: {:?}", found(text));
     }
-    assert!(found("#[cfg(test)] mod tests { use crate::picture; }").is_empty());
-    assert!(found("use std::io; // crate::picture\nfn view() -> &'static str { \"crate::picture\" }").is_empty());
+    assert!(found("#[cfg(test)] mod tests { use crate::render; }").is_empty());
+    assert!(found("use std::io; // crate::render\nfn view() -> &'static str { \"crate::render\" }").is_empty());
 }
 
 /// Files are opened where pipes and devices are rejected, and created where they are flushed.

@@ -22,9 +22,9 @@ low, high = sidecar["min_m"], sidecar["max_m"]
 raw = numpy.fromfile(f"{folder}/height.r32", "<f4").reshape(height, width)
 assert abs(raw.min() - low) < 1e-3 and abs(raw.max() - high) < 1e-3
 
-picture = numpy.array(Image.open(f"{folder}/height.png")).astype("f8")
-assert picture.min() == 0 and picture.max() == 65535
-assert numpy.abs(low + picture / 65535 * (high - low) - raw).max() < (high - low) / 65535
+image = numpy.array(Image.open(f"{folder}/height.png")).astype("f8")
+assert image.min() == 0 and image.max() == 65535
+assert numpy.abs(low + image / 65535 * (high - low) - raw).max() < (high - low) / 65535
 eight = numpy.array(Image.open(f"{folder}/height-8bit.png"))
 assert eight.dtype == "uint8" and numpy.abs(low + eight / 255.0 * (high - low) - raw).max() < (high - low) / 255
 sixteen = numpy.fromfile(f"{folder}/height.r16", "<u2").reshape(height, width)

@@ -135,6 +135,6 @@ macro_rules! tests {
 }
 
 tests!(
-    png exr r16 r32 tif asc npy hgt header dem surfer image sidecar scene preset settings lesson picture answers project manifest
-    timeline keyframe
+    png exr r16 r32 tif asc npy hgt header dem surfer image sidecar scene preset settings lesson lesson_image answers project
+    manifest timeline keyframe
 );

@@ -34,12 +34,12 @@ fn render(scene: &str, run: usize) -> BTreeMap<String, Vec<u8>> {
     };
     thalweg(&["film", scene, "--ticks", "0..4", "--every", "4", "--out", "film"]);
     thalweg(&["shot", scene, "--ticks", "4", "--out", "film/shot.png"]);
-    let pictures = fs::read_dir(folder.path().join("film")).expect("it is a folder");
+    let files = fs::read_dir(folder.path().join("film")).expect("it is a folder");
     let read = |path: &Path| (path.file_name().expect("it is a file").to_string_lossy().into_owned(), fs::read(path));
-    let pictures = pictures.map(|entry| read(&entry.expect("it is readable").path()));
-    let pictures: BTreeMap<_, _> = pictures.map(|(name, bytes)| (name, bytes.expect("it is readable"))).collect();
-    assert_eq!(pictures.len(), 3, "{scene}, run {run}: {:?}", pictures.keys());
-    pictures
+    let files = files.map(|entry| read(&entry.expect("it is readable").path()));
+    let frames: BTreeMap<_, _> = files.map(|(name, bytes)| (name, bytes.expect("it is readable"))).collect();
+    assert_eq!(frames.len(), 3, "{scene}, run {run}: {:?}", frames.keys());
+    frames
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn renders_are_bit_identical_on_a_busy_machine() {
         let first = render(scene, 0);
         for run in 1..RUNS {
             let done = AtomicBool::new(run % 2 == 0);
-            let pictures = thread::scope(|scope| {
+            let frames = thread::scope(|scope| {
                 for _ in 0..SPINNING {
                     scope.spawn(|| {
                         while !done.load(Ordering::Relaxed) {
@@ -60,11 +60,11 @@ fn renders_are_bit_identical_on_a_busy_machine() {
                         }
                     });
                 }
-                let pictures = std::panic::catch_unwind(|| render(scene, run));
+                let frames = std::panic::catch_unwind(|| render(scene, run));
                 done.store(true, Ordering::Relaxed);
-                pictures.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                frames.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
-            let differ: Vec<_> = first.iter().filter(|&(name, bytes)| pictures.get(name) != Some(bytes)).collect();
+            let differ: Vec<_> = first.iter().filter(|&(name, bytes)| frames.get(name) != Some(bytes)).collect();
             let names: Vec<_> = differ.iter().map(|(name, _)| name).collect();
             assert!(differ.is_empty(), "{scene}, run {run} of {RUNS}: {names:?} are not the bytes of the first run");
         }

@@ -35,7 +35,7 @@ struct Program {
     choices: &'static [Choice],
 }
 
-// Definitions of every pipeline in `src/picture/pass.rs`. Linear light is rendered under any tone curve.
+// Definitions of every pipeline in `src/render/pass.rs`. Linear light is rendered under any tone curve.
 const TONE: Choice = &[
     &[],
     &["TONE_ACES"],
@@ -47,7 +47,7 @@ const AS_LIGHT: Choice = &[&[], &["AS_LIGHT"]];
 const FINE: Choice = &[&[], &["FINE"]];
 const WALL: Choice = &[&[], &["WALL"]];
 
-// Definitions of materials: their `Variant`s in `src/picture/`.
+// Definitions of materials: their `Variant`s in `src/render/`.
 const ARROWS: Choice = &[&[], &["ARROWS"]];
 const CLOUDS: Choice = &[&[], &["CLOUDS"]];
 const CONTOURS: Choice = &[&[], &["CONTOURS"]];
@@ -56,7 +56,7 @@ const GLITTER: Choice = &[&[], &["GLITTER"]];
 const GRID: Choice = &[&[], &["GRID"]];
 const MASK: Choice = &[&[], &["MASK"]];
 const OVERLAY: Choice = &[&[], &["OVERLAY"], &["OVERLAY", "CLASSES"]];
-const PLATE: Choice = &[&[], &["PLATE"]];
+const PLINTH: Choice = &[&[], &["PLINTH"]];
 const RING: Choice = &[&[], &["RING"]];
 const RIPPLES: Choice = &[&[], &["RIPPLES"]];
 const SPLIT: Choice = &[&[], &["SPLIT"]];
@@ -87,20 +87,20 @@ const PROGRAMS: [Program; 8] = [
     Program { file: "cut.wgsl", entry_points: &["vertex", "fragment"], choices: &[TONE, AS_LIGHT] },
     Program { file: "sky.wgsl", entry_points: &["vertex", "fragment"], choices: &[TONE, AS_LIGHT] },
     Program {
-        file: "table.wgsl",
+        file: "ground_plane.wgsl",
         entry_points: &["vertex", "fragment"],
-        choices: &[TONE, AS_LIGHT, CLOUDS, PLATE, BLOCKS],
+        choices: &[TONE, AS_LIGHT, CLOUDS, PLINTH, BLOCKS],
     },
     Program { file: "tracks.wgsl", entry_points: &["vertex", "fragment"], choices: &[TONE, AS_LIGHT, SPLIT] },
     // Not preprocessed: `src/shell/paint.rs` passes it on unchanged.
     Program {
         file: "window.wgsl",
-        entry_points: &["vertex", "clear", "panels", "picture_alike", "picture_scaled", "over"],
+        entry_points: &["vertex", "clear", "panels", "view_same_size", "view_scaled", "over"],
         choices: &[],
     },
 ];
 
-/// Definitions of every pipeline in `src/picture/pass.rs`.
+/// Definitions of every pipeline in `src/render/pass.rs`.
 const BINDINGS: [&str; 2] = ["TONEMAPPING_LUT_TEXTURE_BINDING_INDEX=1", "TONEMAPPING_LUT_SAMPLER_BINDING_INDEX=2"];
 
 /// Bevy shaders imported by ours, directly or indirectly.

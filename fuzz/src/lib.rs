@@ -46,7 +46,7 @@ pub const READERS: [Reader; 23] = [
     ("preset", preset),
     ("settings", settings),
     ("lesson", lesson),
-    ("picture", picture),
+    ("lesson_image", lesson_image),
     ("answers", answers),
     ("project", project),
     ("manifest", manifest),
@@ -177,10 +177,10 @@ pub fn lesson(bytes: &[u8]) -> Outcome {
     checked(lesson::read(path)).map(drop)
 }
 
-/// Reads a picture of a lesson.
-pub fn picture(bytes: &[u8]) -> Outcome {
-    let lesson = put("picture", bytes).with_file_name("lesson.md");
-    let ([width, height], pixels) = checked(lesson::read_picture(&lesson, "picture"))?;
+/// Reads an image of a lesson.
+pub fn lesson_image(bytes: &[u8]) -> Outcome {
+    let lesson = put("lesson_image", bytes).with_file_name("lesson.md");
+    let ([width, height], pixels) = checked(lesson::read_image(&lesson, "lesson_image"))?;
     assert_eq!(pixels.len(), 4 * width * height);
     Ok(())
 }

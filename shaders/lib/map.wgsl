@@ -65,12 +65,12 @@ fn moving_between(cell: vec2<f32>) -> vec4<f32> {
     return mix(above, below, part.y);
 }
 
-// A vertex of a terrain chunk, see `src/picture/lod.rs`. Its y is its kind: 0 surface, 1 upper and 2 lower edge of a wall along
+// A vertex of a terrain chunk, see `src/render/lod.rs`. Its y is its kind: 0 surface, 1 upper and 2 lower edge of a wall along
 // x, 3 and 4 of one along z.
 struct Corner {
     @location(0) position: vec3<f32>,
     // Column and row of the chunk's first corner, cells along a side of a quad, and reference height for distances.
-    @location(1) square: vec4<f32>,
+    @location(1) chunk: vec4<f32>,
     // Distance from which vertices morph to the next level, and reciprocal of the morph range.
     @location(2) glide: vec2<f32>,
 }
@@ -78,16 +78,16 @@ struct Corner {
 // Column and row of the vertex.
 fn corner_cell(corner: Corner) -> vec2<f32> {
     let steps = corner.position.xz;
-    let cell = corner.square.xy + steps * corner.square.z;
+    let cell = corner.chunk.xy + steps * corner.chunk.z;
     let place = place_of(cell);
-    let away = distance(view.eye.xyz, vec3(place.x, corner.square.w, place.y));
+    let away = distance(view.eye.xyz, vec3(place.x, corner.chunk.w, place.y));
     let blend = clamp((away - corner.glide.x) * corner.glide.y, 0.0, 1.0);
     let odd = steps - 2.0 * floor(0.5 * steps);
     let last = scene.grid.xy - 1.0;
-    return select(cell - odd * corner.square.z * blend, last, cell >= last);
+    return select(cell - odd * corner.chunk.z * blend, last, cell >= last);
 }
 
-// `true` at the foot of the block. Walls inside the map collapse.
+// `true` at the base of the block. Walls inside the map collapse.
 fn is_low(kind: f32, cell: vec2<f32>) -> bool {
     let across = select(cell.y, cell.x, kind > 2.5);
     let last = select(scene.grid.y, scene.grid.x, kind > 2.5) - 1.0;
@@ -112,7 +112,7 @@ fn on_ground(cell: vec2<f32>) -> vec3<f32> {
 // Brush falloff at a distance in radii; mirrors `Falloff` in `crates/sim/src/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);
-    // Selected without branches: see `src/picture/material.rs`.
+    // Selected without branches: see `src/render/material.rs`.
     let kind = u32(scene.brush.w);
     var weight = select(0.0, 1.0, distance < 1.0);
     weight = select(weight, near * near, kind == 3u);
@@ -123,9 +123,9 @@ fn brush_weight(distance: f32) -> f32 {
 
 // Distance of a cell from the brush's centre, or from the line of a ramp being drawn.
 fn from_brush(cell: vec2<f32>) -> f32 {
-    let way = scene.brush.xy - scene.stroke.xy;
-    let share = clamp(dot(cell - scene.stroke.xy, way) / max(dot(way, way), 1e-6), 0.0, 1.0);
-    return length(cell - scene.stroke.xy - share * way);
+    let segment = scene.brush.xy - scene.stroke.xy;
+    let share = clamp(dot(cell - scene.stroke.xy, segment) / max(dot(segment, segment), 1e-6), 0.0, 1.0);
+    return length(cell - scene.stroke.xy - share * segment);
 }
 
 // Draws a line with a dark border over a colour; `away` is the distance from its centre in pixels.
@@ -139,7 +139,7 @@ fn with_line(color: vec3<f32>, line: vec3<f32>, away: f32) -> vec3<f32> {
 fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
     let radius = scene.brush.z;
     let mirrored = scene.grid.xy - 1.0 - cell;
-    // Selected without branches: see `src/picture/material.rs`.
+    // Selected without branches: see `src/render/material.rs`.
     var cells = array(
         cell,
         select(cell, vec2(mirrored.x, cell.y), scene.marks.x > 0.0),

@@ -2,7 +2,7 @@
 #define_import_path thalweg::scene
 
 struct Scene {
-    // Extent along x and z in world units, world units per metre of height, height of the block's foot.
+    // Extent along x and z in world units, world units per metre of height, height of the block's base.
     extent: vec4<f32>,
     // Columns, rows, world units per cell, height in metres that maps to 0.
     grid: vec4<f32>,
@@ -15,7 +15,7 @@ struct Scene {
     sand_color: vec4<f32>,
     bedrock_color: vec4<f32>,
     // Alpha: angular radius of the sun (radius over distance).
-    table_color: vec4<f32>,
+    ground_plane_color: vec4<f32>,
     // Slope threshold, its width, occlusion, haze.
     ground: vec4<f32>,
     // Direction towards the sun; w: strength.
@@ -83,7 +83,7 @@ fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
 // Studio backdrop: blends with the ground plane and gets lighter towards the top.
 fn studio_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let lit = sun_color(scene) * max(scene.sun.y, 0.0) + ambient_light(vec3(0.0, 1.0, 0.0), scene);
-    return scene.table_color.rgb * lit * mix(vec3(1.0), vec3(1.75, 1.82, 1.92), smoothstep(-0.75, 0.35, direction.y));
+    return scene.ground_plane_color.rgb * lit * mix(vec3(1.0), vec3(1.75, 1.82, 1.92), smoothstep(-0.75, 0.35, direction.y));
 }
 
 // Sky with clouds that get denser towards the horizon and fade into haze.

@@ -29,6 +29,6 @@ fn on_screen(light: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
 #ifdef TONE_NEUTRAL
     color = tonemapping_pbr_neutral(color);
 #endif
-    return dithered(vec4(color, light.a), pixel + view.part.xy);
+    return dithered(vec4(color, light.a), pixel + view.tile.xy);
 #endif
 }

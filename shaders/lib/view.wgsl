@@ -7,7 +7,7 @@ struct View {
     // Size of the drawn part, and width of lines relative to the screen, in pixels.
     size: vec3<f32>,
     // Position of the part in the whole image, and size of the image, in pixels.
-    part: vec4<f32>,
+    tile: vec4<f32>,
 }
 
 @group(0) @binding(0) var<uniform> view: View;

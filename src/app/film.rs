@@ -11,7 +11,7 @@ use super::{
     off_screen::{app, set_options, take_screenshot},
 };
 use crate::{
-    picture::{camera::Viewpoint, framing::SceneFrame},
+    render::{camera::Viewpoint, framing::SceneFrame},
     world::{Revision, Simulations, Transport},
 };
 use thalweg_scene::{

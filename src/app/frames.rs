@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{graphics::find_adapter, off_screen};
 use crate::{
-    picture::{FixedStep, camera::Viewpoint},
+    render::{FixedStep, camera::Viewpoint},
     shell::UiVisible,
     world::{
         AppCommand, EditCommand, Preferences, Revision, RiverExtraction, Simulations, Timing, Transport, ViewportArea,

@@ -7,7 +7,7 @@ use bevy::{prelude::*, render::settings::WgpuSettings, tasks::block_on};
 use wgpu::{DeviceType, Limits};
 
 use crate::{
-    picture::camera::{BYTES_PER_CELL, BYTES_PER_CELL_OF_START, LONGEST_SIDE},
+    render::camera::{BYTES_PER_CELL, BYTES_PER_CELL_OF_START, LONGEST_SIDE},
     world::background,
 };
 use thalweg_scene::model::session::count_rendering;

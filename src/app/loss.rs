@@ -57,10 +57,10 @@ pub(super) fn enable_restart(app: &mut App, is_recovered: bool, notices: &mut No
     let begun = Instant::now();
     app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(AutosaveSystems));
     if times() > 0 {
-        let work = if is_recovered { " with your project" } else { "" };
+        let with_project = if is_recovered { " with your project" } else { "" };
         notices.notify(
             NoticeLevel::Warning,
-            format!("Lost the connection to the graphics card. Thalweg has restarted{work}."),
+            format!("Lost the connection to the graphics card. Thalweg has restarted{with_project}."),
         );
     }
 }

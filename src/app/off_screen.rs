@@ -20,7 +20,7 @@ use bevy::{
 
 use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
-    picture::{
+    render::{
         camera::Viewpoint,
         capture::{CaptureResult, CapturedPixels, rgb},
     },
@@ -107,14 +107,14 @@ pub fn capture(app: &mut App) -> Result<Image, String> {
     let image = canvas.handle.clone();
     app.insert_resource(CapturedImage(None));
     app.world_mut().spawn(Screenshot::image(image)).observe(
-        move |captured: On<ScreenshotCaptured>, mut picture: ResMut<CapturedImage>| {
-            picture.0 = Some(captured.image.clone());
+        move |captured: On<ScreenshotCaptured>, mut image: ResMut<CapturedImage>| {
+            image.0 = Some(captured.image.clone());
         },
     );
     for _ in 0..200 {
         app.update();
-        if let Some(picture) = app.world_mut().resource_mut::<CapturedImage>().0.take() {
-            return Ok(picture);
+        if let Some(image) = app.world_mut().resource_mut::<CapturedImage>().0.take() {
+            return Ok(image);
         }
     }
     Err("the graphics driver returned no image within 200 frames".to_owned())

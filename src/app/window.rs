@@ -209,8 +209,8 @@ fn request_frames(
     mut again: MessageWriter<RequestRedraw>,
 ) {
     let rivers_lag = simulations.between_ticks() && !rivers.is_current(&simulations, *revision);
-    let works = jobs.count() > 0 || restarts.is_active();
-    let runs = transport.playing || !simulations.is_displayable() || works || rivers_lag;
+    let is_working = jobs.count() > 0 || restarts.is_active();
+    let runs = transport.playing || !simulations.is_displayable() || is_working || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;
     let draws = panels.iter().any(|camera| camera.is_active) || !simulations.is_displayable();
     let wait = if (runs || held) && !draws { FRAME } else { IDLE_INTERVAL };

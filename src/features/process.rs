@@ -166,7 +166,7 @@ fn last_tick(process: &dyn Process) -> (String, String) {
     let applied: Vec<String> = limiters
         .iter()
         .filter(|(_, count)| count.last > 0)
-        .map(|(limiter, count)| format!("{} {}×", limiter.name, rounded_count(count.last)))
+        .map(|(limiter, count)| format!("{} {}×", limiter.title().to_lowercase(), rounded_count(count.last)))
         .collect();
     if !applied.is_empty() {
         parts.push(format!("Limiters: {}", applied.join(", ")));
@@ -174,7 +174,7 @@ fn last_tick(process: &dyn Process) -> (String, String) {
             "Number of times each limiter was applied in the last tick to keep the computation stable.".to_owned(),
         );
         help.extend(limiters.iter().map(|(limiter, count)| {
-            format!("{}: {} Total: {}×.", params::title(limiter.name), limiter.about, rounded_count(count.all))
+            format!("{}: {} Total: {}×.", limiter.title(), limiter.about, rounded_count(count.all))
         }));
     }
     // The line may be too short for its text.

@@ -12,10 +12,10 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let picture =
+    let viewport =
         "Save a screenshot of the viewport, without panels, to the Pictures folder. Set its size in Settings.";
     table
-        .add(icon::CAMERA, "Take screenshot", picture, &[(NONE, Key::F12)], ScreenshotCommand::Take)
+        .add(icon::CAMERA, "Take screenshot", viewport, &[(NONE, Key::F12)], ScreenshotCommand::Take)
         .set_aliases("save picture image photo render png");
     let window = "Save a screenshot of the window, with its panels, to the Pictures folder.";
     table

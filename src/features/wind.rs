@@ -33,7 +33,7 @@ const MOST: usize = 100;
 /// Meshes of the two maps, with the tick and seed they show.
 #[derive(Default)]
 pub struct WindMeshCache {
-    pictures: Option<([Mesh; 2], u64, u64)>,
+    meshes: Option<([Mesh; 2], u64, u64)>,
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -161,22 +161,22 @@ fn map_ui(
     let context = &window.context;
     let session = simulations.selected();
     let now = (session.simulation.ticks(), session.simulation.seed());
-    if simulations.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
-        let pictures = [Quantity::WindPath, Quantity::Layer(Layer::Sand)];
-        let pictures = pictures.map(|quantity| picture(&session.simulation.quantity(quantity)));
-        map.pictures = Some((pictures, now.0, now.1));
+    if simulations.between_ticks() && map.meshes.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
+        let meshes = [Quantity::WindPath, Quantity::Layer(Layer::Sand)];
+        let meshes = meshes.map(|quantity| mesh_of(&session.simulation.quantity(quantity)));
+        map.meshes = Some((meshes, now.0, now.1));
     }
     // Next to the toolbar.
     let place = context.content_rect().left_bottom() + egui::vec2(66.0, -style::WIND_MAP_SIDE - 190.0);
     egui::Window::new("Wind map").open(&mut window.is_open).resizable(false).default_pos(place).show(context, |ui| {
         ui.horizontal(|ui| {
-            let Some((pictures, ..)) = &map.pictures else { return };
-            for (picture, title) in pictures.iter().zip(["Wind path", "Sand"]) {
+            let Some((meshes, ..)) = &map.meshes else { return };
+            for (mesh, title) in meshes.iter().zip(["Wind path", "Sand"]) {
                 ui.vertical(|ui| {
-                    let (rect, _) = ui.allocate_exact_size(picture.calc_bounds().size(), Sense::hover());
-                    let mut picture = picture.clone();
-                    picture.translate(rect.min.to_vec2());
-                    ui.painter().add(picture);
+                    let (rect, _) = ui.allocate_exact_size(mesh.calc_bounds().size(), Sense::hover());
+                    let mut mesh = mesh.clone();
+                    mesh.translate(rect.min.to_vec2());
+                    ui.painter().add(mesh);
                     ui.small(title);
                 });
             }
@@ -186,7 +186,7 @@ fn map_ui(
 }
 
 /// Converts a quantity into a mesh, from dark to light up to the 99th percentile, with colours interpolated between points.
-fn picture(grid: &Grid) -> Mesh {
+fn mesh_of(grid: &Grid) -> Mesh {
     let step = grid.width().max(grid.height()).div_ceil(MOST);
     let (columns, rows) = (grid.width().div_ceil(step), grid.height().div_ceil(step));
     let values: Vec<f32> =
@@ -216,11 +216,11 @@ mod tests {
 
     #[test]
     fn large_wind_map_is_downsampled_to_same_aspect() {
-        let mesh = picture(&Grid::from_fn(1000, 500, |x, _| x as f32));
+        let mesh = mesh_of(&Grid::from_fn(1000, 500, |x, _| x as f32));
         let size = mesh.calc_bounds().size();
         assert!(mesh.vertices.len() <= MOST * MOST && (size.x - style::WIND_MAP_SIDE).abs() < 0.1);
         assert!((size.y / size.x - 0.5).abs() < 0.01);
         assert_ne!(mesh.vertices[0].color, mesh.vertices[50].color);
-        assert_eq!(picture(&Grid::filled(1, 1, 0.0)).vertices.len(), 1);
+        assert_eq!(mesh_of(&Grid::filled(1, 1, 0.0)).vertices.len(), 1);
     }
 }

@@ -11,7 +11,7 @@ use bevy_egui::egui::{self, ColorImage, FontId, Sense, TextureHandle, TextureId,
 use super::{DRAWN_ONCE, style};
 use crate::world::background::BackgroundTask;
 use thalweg_scene::io::{
-    picture_of,
+    decode_png_rgb8,
     scene::{BUILT_IN, Scene, THUMBNAILS},
 };
 
@@ -24,11 +24,11 @@ pub struct SceneCard {
     pub name: &'static str,
     /// Contents of the scene file.
     pub scene: Scene,
-    picture: Mutex<CardPicture>,
+    thumbnail: Mutex<CardThumbnail>,
 }
 
 /// Thumbnail of a card, decoded in the background.
-struct CardPicture {
+struct CardThumbnail {
     decoding: Option<BackgroundTask<(), ColorImage>>,
     texture: Option<TextureHandle>,
 }
@@ -49,13 +49,13 @@ pub fn cards() -> Vec<SceneCard> {
     BUILT_IN.into_iter().zip(THUMBNAILS).map(card).collect()
 }
 
-fn card(((name, text), picture): ((&'static str, &str), &'static [u8])) -> SceneCard {
+fn card(((name, text), thumbnail): ((&'static str, &str), &'static [u8])) -> SceneCard {
     let decode = move || {
-        let (size, pixels) = picture_of(picture).unwrap_or_default();
+        let (size, pixels) = decode_png_rgb8(thumbnail).unwrap_or_default();
         ColorImage::from_rgb(size, &pixels)
     };
-    let picture = CardPicture { decoding: Some(BackgroundTask::start((), decode)), texture: None };
-    SceneCard { name, scene: ron::from_str(text).unwrap_or_default(), picture: Mutex::new(picture) }
+    let thumbnail = CardThumbnail { decoding: Some(BackgroundTask::start((), decode)), texture: None };
+    SceneCard { name, scene: ron::from_str(text).unwrap_or_default(), thumbnail: Mutex::new(thumbnail) }
 }
 
 impl SceneCard {
@@ -67,14 +67,14 @@ impl SceneCard {
     }
 
     /// Draws the thumbnail in the given size, and the title below it.
-    pub fn ui(&self, ui: &mut Ui, picture: [f32; 2], sense: Sense) -> egui::Response {
-        let picture: egui::Vec2 = picture.into();
-        let size = picture + egui::vec2(0.0, style::CARD_TITLE);
+    pub fn ui(&self, ui: &mut Ui, image_size: [f32; 2], sense: Sense) -> egui::Response {
+        let image_size: egui::Vec2 = image_size.into();
+        let size = image_size + egui::vec2(0.0, style::CARD_TITLE);
         let (place, response) = ui.allocate_exact_size(size, sense);
         let title = &self.scene.title;
         response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, title));
         if ui.is_rect_visible(place) {
-            let at = egui::Rect::from_min_size(place.min, picture);
+            let at = egui::Rect::from_min_size(place.min, image_size);
             let painter = ui.painter().with_clip_rect(place.expand(3.0).intersect(ui.clip_rect()));
             self.paint(&painter, at);
             let words = painter.layout_no_wrap(title.clone(), FontId::proportional(12.0), ui.visuals().text_color());
@@ -97,8 +97,8 @@ impl SceneCard {
     /// Returns the texture of the thumbnail, or `None` until it is decoded.
     fn texture(&self, context: &egui::Context) -> Option<TextureId> {
         let once = context.data(|data| data.get_temp(egui::Id::new(DRAWN_ONCE))).unwrap_or(false);
-        let mut picture = self.picture.lock().unwrap_or_else(PoisonError::into_inner);
-        let CardPicture { decoding, texture } = &mut *picture;
+        let mut thumbnail = self.thumbnail.lock().unwrap_or_else(PoisonError::into_inner);
+        let CardThumbnail { decoding, texture } = &mut *thumbnail;
         let decoded = decoding.take_if(|decoding| once || decoding.is_finished());
         if let Some(decoded) = decoded.and_then(BackgroundTask::join) {
             *texture = Some(context.load_texture(self.name, decoded, TextureOptions::LINEAR));
@@ -123,8 +123,8 @@ mod tests {
             ui.data_mut(|data| data.insert_temp(egui::Id::new(DRAWN_ONCE), true));
             for card in &cards {
                 assert!(card.texture(ui.ctx()).is_some(), "{} has no thumbnail", card.name);
-                let picture = card.picture.lock().expect("nothing panicked");
-                assert_eq!(picture.texture.as_ref().map(TextureHandle::size), Some([240, 150]), "{}", card.name);
+                let thumbnail = card.thumbnail.lock().expect("nothing panicked");
+                assert_eq!(thumbnail.texture.as_ref().map(TextureHandle::size), Some([240, 150]), "{}", card.name);
                 assert!(GROUPS.contains(&&*card.scene.group), "{}", card.name);
             }
             let found = |typed: &str| search(&cards, typed).into_iter().map(|card| card.name).collect::<Vec<_>>();

@@ -160,9 +160,9 @@ fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter,
         }
         let help = "Run several simulations side by side, each with a different value.";
         // Parameters of the user, brush, selection or rendering do not affect a simulation.
-        let of_picture = ["look.", "water-look.", "rivers."].iter().any(|group| parameter.path.starts_with(group));
+        let is_visual = ["look.", "water-look.", "rivers."].iter().any(|group| parameter.path.starts_with(group));
         let varies =
-            !matches!(parameter.value, Value::Color(_)) && !of_picture && !navigate::is_user_parameter(&parameter.path);
+            !matches!(parameter.value, Value::Color(_)) && !is_visual && !navigate::is_user_parameter(&parameter.path);
         if ui.add_enabled(varies, egui::Button::new("Vary…")).on_hover_text(help).clicked() {
             access::queue_command(ui.ctx(), VaryParameter(parameter.path.clone()).into());
         }

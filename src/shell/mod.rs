@@ -166,13 +166,13 @@ fn draw(
     if free.rect != rect {
         free.rect = rect;
     }
-    let has_picture = free.image != Handle::default();
+    let has_image = free.image != Handle::default();
     if let Ok((_, mut of_window)) = windows.single_mut(world)
         && of_window.view != rect
     {
         of_window.view = rect;
     }
-    if has_picture {
+    if has_image {
         let mut over = root.new_child(egui::UiBuilder::new().max_rect(seen).id_salt("view"));
         for (visibility, system) in world.resource::<ViewLayers>().0.clone() {
             let is_seen = match visibility {
@@ -261,8 +261,8 @@ fn decide_keyboard(
 fn follow_pointer(
     mut contexts: EguiContexts,
     (free, sidebar): (Res<ViewportArea>, Res<Sidebar>),
-    (workspace, lesson, mode): (Res<State<Workspace>>, Option<Res<CurrentLesson>>, Res<State<CameraMode>>),
-    (brushes, placement): (Res<Brushes>, Res<Placement>),
+    (workspace, mode): (Res<State<Workspace>>, Res<State<CameraMode>>),
+    (lesson, brushes, placement): (Option<Res<CurrentLesson>>, Res<Brushes>, Res<Placement>),
     others: OtherWindows,
     mut pointer: ResMut<PointerOverView>,
 ) -> Result {

@@ -179,10 +179,10 @@ impl<'a> NumberField<'a> {
         // A bound typed as displayed may lie slightly outside the range, by rounding.
         if (within - number).abs() > 1e-4 * within.abs() {
             let (size, bound) = if within < number { ("large", "maximum") } else { ("small", "minimum") };
-            let bound_told = Rounded(times * within);
+            let rounded_bound = Rounded(times * within);
             let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
             let message =
-                format!("{}: \"{}\" is too {size}. Set to the {bound}, {bound_told}{unit}.", self.name, text.trim());
+                format!("{}: \"{}\" is too {size}. Set to the {bound}, {rounded_bound}{unit}.", self.name, text.trim());
             *self.message.borrow_mut() = Some(message);
         }
         Some(within)

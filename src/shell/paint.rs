@@ -55,8 +55,8 @@ struct WindowSurface {
     pipelines: Option<Pipelines>,
     sheet: Option<PanelTexture>,
     /// Image of the view, the drawn part of it, and its rectangle in the window, in pixels.
-    picture: Handle<Image>,
-    share: Vec2,
+    view_image: Handle<Image>,
+    rendered_fraction: Vec2,
     view: URect,
     /// Rectangles of the view covered by panels, in pixels.
     over: Vec<URect>,
@@ -86,21 +86,21 @@ struct Pipelines {
     over: wgpu::RenderPipeline,
     /// The window's format.
     format: TextureFormat,
-    numbers: Buffer,
+    uniforms: Buffer,
     sampler: Sampler,
 }
 
 fn take_panels(mut main: ResMut<MainWorld>, mut screens: ResMut<WindowSurfaces>) {
     let view = main.resource::<ViewportArea>();
-    let (picture, share) = (view.image.clone(), view.rendered_fraction);
+    let (view_image, rendered_fraction) = (view.image.clone(), view.rendered_fraction);
     let mut windows = main.query::<(Entity, &mut PanelOutput)>();
     let mut before = std::mem::take(&mut screens.0);
     for (camera, mut panels) in windows.iter_mut(&mut main) {
         let screen = screens.0.entry(camera).or_insert_with(|| before.remove(&camera).unwrap_or_default());
-        if screen.picture != picture {
-            screen.picture = picture.clone();
+        if screen.view_image != view_image {
+            screen.view_image = view_image.clone();
         }
-        (screen.share, screen.view) = (share, panels.view);
+        (screen.rendered_fraction, screen.view) = (rendered_fraction, panels.view);
         screen.jobs = panels.jobs.clone();
         screen.over.clone_from(&panels.over);
         screen.scale = panels.scale;
@@ -183,8 +183,15 @@ fn composite(
     mut context: RenderContext,
 ) {
     let (target, camera) = view.into_inner();
-    let Some(WindowSurface { pipelines: Some(pipelines), sheet: Some(sheet), picture, share, view, over, .. }) =
-        screens.0.get(&camera.id())
+    let Some(WindowSurface {
+        pipelines: Some(pipelines),
+        sheet: Some(sheet),
+        view_image,
+        rendered_fraction,
+        view,
+        over,
+        ..
+    }) = screens.0.get(&camera.id())
     else {
         return;
     };
@@ -193,15 +200,15 @@ fn composite(
     let room = target.view.texture().size();
     let whole = URect::from_corners(UVec2::ZERO, sheet.size.min(UVec2::new(room.width, room.height)));
     let rect = view.intersect(whole);
-    let picture = images.get(picture);
+    let view_image = images.get(view_image);
     let (min, size) = (view.min.as_vec2(), view.size().as_vec2());
-    let numbers = [min.x, min.y, size.x, size.y, share.x, share.y, 0.0, 0.0];
-    queue.write_buffer(&pipelines.numbers, 0, bytemuck::cast_slice(&numbers));
+    let uniforms = [min.x, min.y, size.x, size.y, rendered_fraction.x, rendered_fraction.y, 0.0, 0.0];
+    queue.write_buffer(&pipelines.uniforms, 0, bytemuck::cast_slice(&uniforms));
     let entries = [
-        pipelines.numbers.as_entire_binding(),
+        pipelines.uniforms.as_entire_binding(),
         wgpu::BindingResource::TextureView(&sheet.light),
         wgpu::BindingResource::TextureView(&sheet.bytes),
-        wgpu::BindingResource::TextureView(&picture.unwrap_or(&fallback.d2).texture_view),
+        wgpu::BindingResource::TextureView(&view_image.unwrap_or(&fallback.d2).texture_view),
         wgpu::BindingResource::Sampler(&pipelines.sampler),
     ];
     let entries: Vec<_> =
@@ -228,8 +235,8 @@ fn composite(
                 pass.draw(0..3, 0..1);
             }
         };
-        if let Some(picture) = picture {
-            let same_size = picture.size_2d() == view.size() && *share == Vec2::ONE;
+        if let Some(view_image) = view_image {
+            let same_size = view_image.size_2d() == view.size() && *rendered_fraction == Vec2::ONE;
             draw(if same_size { &pipelines.same_size } else { &pipelines.scaled }, &[rect]);
         }
         draw(&pipelines.beside, &around(rect, whole));
@@ -260,13 +267,13 @@ impl Pipelines {
             view_dimension: wgpu::TextureViewDimension::D2,
             multisampled: false,
         };
-        let numbers = wgpu::BindingType::Buffer {
+        let uniforms = wgpu::BindingType::Buffer {
             ty: wgpu::BufferBindingType::Uniform,
             has_dynamic_offset: false,
             min_binding_size: None,
         };
         let sampler = wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering);
-        let entries = [numbers, texture, texture, texture, sampler];
+        let entries = [uniforms, texture, texture, texture, sampler];
         let entries: Vec<_> = (0..)
             .zip(entries)
             .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
@@ -312,7 +319,7 @@ impl Pipelines {
         };
         let groups = Some(&groups);
         let options = RendererOptions { dithering: false, ..RendererOptions::default() };
-        let numbers = BufferDescriptor {
+        let uniforms = BufferDescriptor {
             label: Some("window"),
             size: 32,
             usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST,
@@ -323,12 +330,12 @@ impl Pipelines {
             panels: before.map_or_else(|| Renderer::new(device.wgpu_device(), BYTES, options), |before| before.panels),
             clear: pipeline("clear", BYTES, None, None),
             beside: pipeline("panels", format, None, groups),
-            same_size: pipeline("picture_alike", format, None, groups),
-            scaled: pipeline("picture_scaled", format, None, groups),
+            same_size: pipeline("view_same_size", format, None, groups),
+            scaled: pipeline("view_scaled", format, None, groups),
             over: pipeline("over", format, Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING), groups),
             layout,
             format,
-            numbers: device.create_buffer(&numbers),
+            uniforms: device.create_buffer(&uniforms),
             sampler: device.create_sampler(&smooth),
         }
     }

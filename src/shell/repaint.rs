@@ -92,7 +92,7 @@ fn track_damage(
     view: Res<ViewportArea>,
     mut events: MessageReader<WindowEvent>,
     mut outputs: Query<PanelCamera>,
-    pictures: Query<(), With<Screenshot>>,
+    screenshots: Query<(), With<Screenshot>>,
 ) {
     // Windows with window events; `None` is the main window.
     let targets: Vec<Entity> = outputs.iter().filter_map(|(_, target, ..)| window_of(target)).collect();
@@ -123,7 +123,7 @@ fn track_damage(
         }
         let early = panels.shown.at.is_some_and(|shown| shown.elapsed() < panels.min_interval);
         let another = panels.shown.drawn != view.frames && !early;
-        if !changed.is_empty() || another || panels.view != panels.shown.view || !pictures.is_empty() {
+        if !changed.is_empty() || another || panels.view != panels.shown.view || !screenshots.is_empty() {
             panels.shown.due = EXTRA_FRAMES;
         }
         if another {

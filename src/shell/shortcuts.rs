@@ -125,10 +125,10 @@ impl HeldKeys {
 }
 
 pub(crate) fn send_commands(
-    mut keys: MessageReader<KeyboardInput>,
-    mut lost: MessageReader<KeyboardFocusLost>,
-    (comparison, workspace, lesson): (Res<State<Comparison>>, Res<State<Workspace>>, Option<Res<CurrentLesson>>),
-    (presentation, simulations, mut notices): (Option<Res<Presentation>>, Res<Simulations>, ResMut<Notices>),
+    (mut keys, mut lost): (MessageReader<KeyboardInput>, MessageReader<KeyboardFocusLost>),
+    (comparison, workspace): (Res<State<Comparison>>, Res<State<Workspace>>),
+    (lesson, presentation): (Option<Res<CurrentLesson>>, Option<Res<Presentation>>),
+    (simulations, mut notices): (Res<Simulations>, ResMut<Notices>),
     (others, keyboard, at_desk, table): (
         OtherWindows,
         Res<KeyboardFocus>,

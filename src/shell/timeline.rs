@@ -93,7 +93,7 @@ pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineParams) -> Vec<AppComman
             asked.push(HistoryCommand::ScrubTo(mark.id).into());
         }
         let response = response.on_hover_ui(|ui| place_ui(ui, state, mark));
-        if response.hovered() && state.history.picture(mark.id).is_none() && !state.history.draws(mark.id) {
+        if response.hovered() && state.history.thumbnail(mark.id).is_none() && !state.history.draws(mark.id) {
             asked.push(HistoryCommand::Draw(mark.id).into());
         }
     }
@@ -183,18 +183,18 @@ fn place_ui(ui: &mut Ui, state: &TimelineParams<'_>, mark: TimelinePosition) {
     ui.label(RichText::new(name.unwrap_or_else(|| "Simulation state".to_owned())).strong());
     let branch = if mark.branch == 0 { String::new() } else { format!(", branch {}", mark.branch + 1) };
     ui.label(format!("Tick {}{branch}", mark.tick));
-    if let Some(picture) = state.history.picture(mark.id) {
+    if let Some(thumbnail) = state.history.thumbnail(mark.id) {
         // Uploaded once per state.
         let key = egui::Id::new("timeline image");
         let known = ui.data(|data| data.get_temp::<(u64, egui::TextureHandle)>(key));
         let (_, texture) = known.filter(|(id, _)| *id == mark.id).unwrap_or_else(|| {
-            let image = egui::ColorImage::from_rgb(picture.size, &picture.pixels);
+            let image = egui::ColorImage::from_rgb(thumbnail.size, &thumbnail.pixels);
             let texture = ui.ctx().load_texture("history", image, egui::TextureOptions::LINEAR);
             ui.data_mut(|data| data.insert_temp(key, (mark.id, texture.clone())));
             (mark.id, texture)
         });
         ui.image(&texture);
-        if let Some(tick) = picture.earlier {
+        if let Some(tick) = thumbnail.earlier {
             ui.small(format!("Thumbnail of the nearest earlier state, at tick {tick}."));
         }
     }

@@ -62,41 +62,41 @@ pub(super) fn plugin(app: &mut App) {
 
 fn keep_view(
     command: On<SaveBookmark>,
-    mut work: ProjectParams,
+    mut project: ProjectParams,
     (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>),
 ) {
     let number = command.0;
     if *mode != CameraMode::Orbit {
         let text = "Bookmarks cannot be saved while walking or flying. Press Esc to stop, then try again.";
-        work.notices.notify(NoticeLevel::Info, text);
+        project.notices.notify(NoticeLevel::Info, text);
         return;
     }
     let (Some(place), Some(camera)) =
-        (number.checked_sub(1).and_then(|index| work.simulations.views.bookmarks.get_mut(index)), eye.camera)
+        (number.checked_sub(1).and_then(|index| project.simulations.views.bookmarks.get_mut(index)), eye.camera)
     else {
         return;
     };
     *place = Some(camera);
-    work.history.note_change();
+    project.history.record_change();
     let text = format!(
         "Bookmark {number} saved in the project. To go to it, press {number} in the Present workspace, or use View ▸ Bookmarks."
     );
-    work.notices.notify(NoticeLevel::Info, text);
+    project.notices.notify(NoticeLevel::Info, text);
 }
 
 fn change_keyframes(
     command: On<KeyframeCommand>,
-    mut work: ProjectParams,
+    mut project: ProjectParams,
     (eye, mode, presentation): (Res<CameraPose>, Res<State<CameraMode>>, Option<Res<Presentation>>),
     mut follows_keys: ResMut<KeyframeFollowing>,
 ) {
     const ROUND: &str = "Keyframes are not available while walking or flying. Press Esc to stop, then try again.";
-    let (tick, orbits) = (work.simulations.ticks(), *mode == CameraMode::Orbit);
-    let mut keys = work.simulations.views.keys.clone();
+    let (tick, orbits) = (project.simulations.ticks(), *mode == CameraMode::Orbit);
+    let mut keys = project.simulations.views.keys.clone();
     let label = match *command.event() {
         KeyframeCommand::Set => {
             let Some(pose) = eye.pose.filter(|_| orbits && presentation.is_none()) else {
-                work.notices.notify(NoticeLevel::Info, ROUND);
+                project.notices.notify(NoticeLevel::Info, ROUND);
                 return;
             };
             if !keys.set(CameraKeyframe::new(tick as f64, pose, Ease::default())) {
@@ -104,13 +104,13 @@ fn change_keyframes(
                     "A simulation can have at most {} keyframes. Delete one before you insert another.",
                     CameraKeyframes::MOST
                 );
-                work.notices.notify(NoticeLevel::Info, text);
+                project.notices.notify(NoticeLevel::Info, text);
                 return;
             }
             if keys.list().len() == 1 {
                 let text = "Camera keyframe inserted at this tick. Insert more at other ticks, then press Shift+I to make \
                             the camera follow them.";
-                work.notices.notify(NoticeLevel::Info, text);
+                project.notices.notify(NoticeLevel::Info, text);
             }
             Label::KeyframeInserted(tick)
         }
@@ -132,10 +132,10 @@ fn change_keyframes(
             let follows = !follows_keys.0;
             follows_keys.0 = follows && orbits && !keys.list().is_empty();
             if follows && !orbits {
-                work.notices.notify(NoticeLevel::Info, ROUND);
+                project.notices.notify(NoticeLevel::Info, ROUND);
             } else if follows && !follows_keys.0 {
                 let text = "There are no camera keyframes. Press I to insert one at the current tick.";
-                work.notices.notify(NoticeLevel::Info, text);
+                project.notices.notify(NoticeLevel::Info, text);
             }
             return;
         }
@@ -144,8 +144,8 @@ fn change_keyframes(
             return;
         }
     };
-    if keys != work.simulations.views.keys {
-        work.history.set_keys(&mut work.simulations, label, keys);
+    if keys != project.simulations.views.keys {
+        project.history.set_keys(&mut project.simulations, label, keys);
     }
 }
 

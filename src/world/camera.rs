@@ -1,4 +1,4 @@
-//! Commands of the camera, which [`picture`](crate::picture) executes.
+//! Commands of the camera, which [`render`](crate::render) executes.
 
 use bevy::prelude::*;
 

@@ -49,7 +49,7 @@ pub struct RiverExtraction {
     /// Last request, and the one for which the rivers of the starts were last extracted.
     asked: Option<RiverRequest>,
     starts_of: Option<RiverRequest>,
-    work: Option<BackgroundTask<(), [RiverLayers; 2]>>,
+    task: Option<BackgroundTask<(), [RiverLayers; 2]>>,
     rest: Option<Instant>,
 }
 
@@ -58,7 +58,7 @@ impl RiverExtraction {
     pub fn is_current(&self, simulations: &Simulations, revision: Revision) -> bool {
         let params = simulations.all().iter().map(|session| &session.rivers);
         let asked = self.asked.as_ref().is_some_and(|asked| asked.of == revision && params.eq(&asked.params));
-        asked && self.work.is_none()
+        asked && self.task.is_none()
     }
 }
 
@@ -111,10 +111,10 @@ pub(super) fn follow(
         }
         None => (true, false),
     };
-    if let Some(work) = extraction.work.take_if(|work| work.is_finished()) {
-        extraction.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
+    if let Some(task) = extraction.task.take_if(|task| task.is_finished()) {
+        extraction.rest = Some(Instant::now() + SHORTEST.max(task.elapsed() * SHARE));
         // Results for another start are obsolete.
-        if let Some(found) = work.join()
+        if let Some(found) = task.join()
             && !start
         {
             channels.take(found);
@@ -122,12 +122,12 @@ pub(super) fn follow(
     }
     let known = extraction.asked.as_ref() == Some(&question);
     let rests = same && extraction.rest.is_some_and(|until| Instant::now() < until);
-    if known || !simulations.between_ticks() || (!start && (extraction.work.is_some() || rests)) {
+    if known || !simulations.between_ticks() || (!start && (extraction.task.is_some() || rests)) {
         return;
     }
     let shown = simulations.all().iter().filter(|session| session.rivers.shown);
     let cells: usize = shown.map(|session| session.simulation.terrain.bedrock.len()).sum();
-    if start && cells > MAX_SYNCHRONOUS_CELLS && extraction.work.is_some() {
+    if start && cells > MAX_SYNCHRONOUS_CELLS && extraction.task.is_some() {
         // Only one search at a time, as each has a copy of the terrain. Its result for other terrain will be dropped.
         if !channels.maps.is_empty() {
             *channels = RiverOverlay::default();
@@ -154,7 +154,7 @@ pub(super) fn follow(
     }
     if start {
         // Results for other terrain are obsolete.
-        extraction.work = None;
+        extraction.task = None;
         *channels = RiverOverlay::default();
         // The first frame of a simulation includes its rivers, unless that would delay it too much.
         if cells <= MAX_SYNCHRONOUS_CELLS {
@@ -162,7 +162,7 @@ pub(super) fn follow(
             return;
         }
     }
-    extraction.work = Some(BackgroundTask::start((), move || find(lands)));
+    extraction.task = Some(BackgroundTask::start((), move || find(lands)));
 }
 
 #[cfg(test)]

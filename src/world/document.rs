@@ -126,8 +126,8 @@ impl Document {
     }
 
     /// Marks the current state as saved, since it equals its file.
-    pub(super) fn mark_opened(&mut self, work: &ProjectParams) {
-        self.mark_saved((work.history.changes(), work.simulations.ticks()));
+    pub(super) fn mark_opened(&mut self, project: &ProjectParams) {
+        self.mark_saved((project.history.changes(), project.simulations.ticks()));
     }
 
     /// Marks the state after these numbers of changes and ticks as autosaved.

@@ -79,24 +79,24 @@ pub(super) fn plugin(app: &mut App) {
     app.add_observer(handle_command);
 }
 
-fn handle_command(command: On<EditCommand>, mut work: ProjectParams, mut brushes: ResMut<Brushes>) {
+fn handle_command(command: On<EditCommand>, mut project: ProjectParams, mut brushes: ResMut<Brushes>) {
     match command.event() {
         EditCommand::Set(group, name, value) => match &**group {
             "settings" => {
-                let software = work.preferences.software;
-                work.preferences.settings.change(name, value, software);
+                let software = project.preferences.software;
+                project.preferences.settings.change(name, value, software);
             }
             "brush" => brushes.change(name, value),
             "selection" => {
                 write(&mut brushes.selection, name, value);
             }
-            "terrain" => work.set_terrain(name, value),
-            _ => work.set(group, name, value),
+            "terrain" => project.set_terrain(name, value),
+            _ => project.set(group, name, value),
         },
-        EditCommand::Enable(key, on) => work.enable(key, *on),
+        EditCommand::Enable(key, on) => project.enable(key, *on),
         EditCommand::Limit(key, on) => {
-            let label = Label::Limit(work.title(key), *on);
-            work.history.set(&mut work.simulations, label, false, |simulations| {
+            let label = Label::Limit(project.title(key), *on);
+            project.history.set(&mut project.simulations, label, false, |simulations| {
                 for session in simulations.all_mut() {
                     if let Some(slot) = session.simulation.slot_mut(key) {
                         slot.limited = *on;
@@ -106,31 +106,31 @@ fn handle_command(command: On<EditCommand>, mut work: ProjectParams, mut brushes
         }
         EditCommand::Select(combine) => {
             let selection = brushes.selection.clone();
-            change_mask(&mut work, |simulation, patch| simulation.select(&selection, *combine, patch));
+            change_mask(&mut project, |simulation, patch| simulation.select(&selection, *combine, patch));
         }
-        EditCommand::InvertMask => change_mask(&mut work, Simulation::invert_mask),
-        EditCommand::ClearMask => change_mask(&mut work, Simulation::clear_mask),
+        EditCommand::InvertMask => change_mask(&mut project, Simulation::invert_mask),
+        EditCommand::ClearMask => change_mask(&mut project, Simulation::clear_mask),
         EditCommand::SetSources(sources) => {
-            let label = Label::springs(&work.simulations, sources);
-            work.history.set(&mut work.simulations, label, true, |simulations| {
+            let label = Label::springs(&project.simulations, sources);
+            project.history.set(&mut project.simulations, label, true, |simulations| {
                 simulations.all_mut().iter_mut().for_each(|session| session.set_sources(sources.clone()));
             });
         }
         EditCommand::AddSand(thickness) => {
-            work.change_layers(Label::SandSpread, |simulation| simulation.spread_sand(*thickness));
+            project.change_layers(Label::SandSpread, |simulation| simulation.spread_sand(*thickness));
         }
-        EditCommand::RemoveSand => work.change_layers(Label::SandRemoved, Simulation::remove_sand),
-        EditCommand::RemoveWater => work.change_layers(Label::WaterRemoved, Simulation::dry),
+        EditCommand::RemoveSand => project.change_layers(Label::SandRemoved, Simulation::remove_sand),
+        EditCommand::RemoveWater => project.change_layers(Label::WaterRemoved, Simulation::dry),
         EditCommand::ToggleWater => {
-            let shown = Value::Switch(!work.simulations.selected().water_look.shown);
-            work.set("water-look", "shown", &shown);
+            let shown = Value::Switch(!project.simulations.selected().water_look.shown);
+            project.set("water-look", "shown", &shown);
         }
         EditCommand::EnableWater => {
-            work.set(WATER, "rain_rate", &Value::Number(0.0));
-            work.enable(WATER, true);
+            project.set(WATER, "rain_rate", &Value::Number(0.0));
+            project.enable(WATER, true);
         }
-        EditCommand::Undo => work.step("Undo", History::undo),
-        EditCommand::Redo => work.step("Redo", History::redo),
+        EditCommand::Undo => project.step("Undo", History::undo),
+        EditCommand::Redo => project.step("Redo", History::redo),
     }
 }
 
@@ -212,17 +212,18 @@ impl ProjectParams<'_> {
 }
 
 /// Changes the mask of every simulation as one stroke.
-fn change_mask(work: &mut ProjectParams, change: impl Fn(&mut Simulation, &mut UndoPatch)) {
-    work.simulations.finish_tick();
-    work.history.begin_stroke(&work.simulations, Label::Mask);
-    let patches = work.history.stroke().into_iter().flatten();
-    work.simulations
+fn change_mask(project: &mut ProjectParams, change: impl Fn(&mut Simulation, &mut UndoPatch)) {
+    project.simulations.finish_tick();
+    project.history.begin_stroke(&project.simulations, Label::Mask);
+    let patches = project.history.stroke().into_iter().flatten();
+    project
+        .simulations
         .all_mut()
         .iter_mut()
         .zip(patches)
         .for_each(|(session, patch)| change(&mut session.simulation, patch));
-    work.history.end_stroke();
-    work.revision.next_state();
+    project.history.end_stroke();
+    project.revision.next_state();
 }
 
 /// Writes a parameter of the selected session, or of all.

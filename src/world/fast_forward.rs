@@ -19,7 +19,7 @@ struct FastForwardState {
     /// Target tick.
     to: u64,
     /// Identifier of the project.
-    work: u64,
+    project_id: u64,
     began: Instant,
     /// Identifier of the notification, and its progress.
     notice: Option<(u64, JobProgress)>,
@@ -30,7 +30,8 @@ impl FastForward {
     pub fn begin(&mut self, simulations: &Simulations, notices: &mut Notices) {
         self.end(notices);
         let to = simulations.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
-        self.0 = Some(FastForwardState { to, work: simulations.project_id(), began: Instant::now(), notice: None });
+        self.0 =
+            Some(FastForwardState { to, project_id: simulations.project_id(), began: Instant::now(), notice: None });
     }
 
     fn end(&mut self, notices: &mut Notices) {
@@ -41,7 +42,7 @@ impl FastForward {
     /// Returns `true` if the next tick is due immediately.
     pub(super) fn runs(&self, simulations: &Simulations, transport: &Transport) -> bool {
         self.0.as_ref().is_some_and(|state| {
-            transport.playing && state.work == simulations.project_id() && simulations.ticks() < state.to
+            transport.playing && state.project_id == simulations.project_id() && simulations.ticks() < state.to
         })
     }
 }
@@ -60,7 +61,7 @@ pub(super) fn follow(
     let Some(state) = &mut ahead.0 else { return };
     if !runs {
         // New terrain is paused until the user plays it.
-        if simulations.ticks() == 0 && state.work == simulations.project_id() && state.to > 0 {
+        if simulations.ticks() == 0 && state.project_id == simulations.project_id() && state.to > 0 {
             state.began = Instant::now();
         } else {
             ahead.end(&mut notices);

@@ -9,9 +9,7 @@ use bevy::prelude::*;
 
 use super::{
     AppCommandEvent, CameraPose, Document, EditCommand, Job, JobKind, Label, NoticeLevel, Notices, ProjectParams,
-    document::{self, project},
-    jobs::name,
-    opening,
+    document, jobs::name, opening,
 };
 use thalweg_scene::{
     io::{
@@ -99,46 +97,46 @@ pub(super) fn plugin(app: &mut App) {
 
 fn handle_command(
     command: On<FileCommand>,
-    mut work: ProjectParams,
+    mut project: ProjectParams,
     mut document: ResMut<Document>,
     pose: Res<CameraPose>,
     mut leave: MessageWriter<AppExit>,
 ) {
     match command.event() {
-        FileCommand::Open(input, options) => opening::open(&mut work, &mut document, input, options),
-        FileCommand::New(land) => opening::create_terrain(&mut work, &mut document, land.clone()),
+        FileCommand::Open(input, options) => opening::open(&mut project, &mut document, input, options),
+        FileCommand::New(land) => opening::create_terrain(&mut project, &mut document, land.clone()),
         FileCommand::Load(layer, path, options) => {
-            opening::load(&mut work, &mut document, *layer, path.clone(), options.clone());
+            opening::load(&mut project, &mut document, *layer, path.clone(), options.clone());
         }
-        FileCommand::SaveMap(map, path) => save_map(&mut work, map, path),
-        FileCommand::SaveScene(path) => save_scene(&mut work, path),
+        FileCommand::SaveMap(map, path) => save_map(&mut project, map, path),
+        FileCommand::SaveScene(path) => save_scene(&mut project, path),
         FileCommand::SaveProject(path) => {
-            let known = work.simulations.file.clone().filter(|file| file.path == *path);
-            save_project(&mut work, path.clone(), *pose, known);
+            let known = project.simulations.file.clone().filter(|file| file.path == *path);
+            save_project(&mut project, path.clone(), *pose, known);
         }
-        FileCommand::OverwriteProject(path) => save_project(&mut work, path.clone(), *pose, None),
+        FileCommand::OverwriteProject(path) => save_project(&mut project, path.clone(), *pose, None),
         FileCommand::SavePreset(group, path) => {
-            let preset = Preset::of(work.simulations.selected(), *group);
-            work.jobs.save(&mut work.notices, path, move |path, _| preset.save(path));
+            let preset = Preset::of(project.simulations.selected(), *group);
+            project.jobs.save(&mut project.notices, path, move |path, _| preset.save(path));
         }
         FileCommand::LoadPreset(path) => {
-            work.preferences.remember_folder(path);
+            project.preferences.remember_folder(path);
             let path = path.clone();
             let load = move |_: &JobProgress| Preset::load(&path).map(|preset| (preset, path));
-            let apply = |In((preset, path)): In<(Preset, PathBuf)>, mut work: ProjectParams| {
-                let applied = set_preset(&mut work, preset, &path);
-                work.notify_result(applied, format!("Loaded parameters from {}.", path.display()));
+            let apply = |In((preset, path)): In<(Preset, PathBuf)>, mut project: ProjectParams| {
+                let applied = set_preset(&mut project, preset, &path);
+                project.notify_result(applied, format!("Loaded parameters from {}.", path.display()));
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Independent, ""), load, apply);
+            project.jobs.start(&mut project.notices, Job::new(JobKind::Independent, ""), load, apply);
         }
         FileCommand::UsePreset(name) => {
             if let Some(preset) = Preset::built_in(name) {
-                let set = set_preset(&mut work, preset.clone(), Path::new(name));
-                work.notify_result(set, format!("Applied the preset {}.", preset.title));
+                let set = set_preset(&mut project, preset.clone(), Path::new(name));
+                project.notify_result(set, format!("Applied the preset {}.", preset.title));
             }
         }
         FileCommand::Export(folder, before, exports, dimensions) => {
-            export(&mut work, folder.clone(), before.clone(), exports.clone(), *dimensions);
+            export(&mut project, folder.clone(), before.clone(), exports.clone(), *dimensions);
         }
         FileCommand::OpenReference(at) => {
             let folder = reference_folder();
@@ -157,53 +155,53 @@ fn handle_command(
                     )
                 })
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Independent, ""), open, |In(()): In<()>| ());
+            project.jobs.start(&mut project.notices, Job::new(JobKind::Independent, ""), open, |In(()): In<()>| ());
         }
         FileCommand::OpenFolder(path) => {
             // Create it if nothing was written there yet.
             let _ = std::fs::create_dir_all(path);
             if let Err(error) = open::that_detached(path) {
                 let text = format!("{}: the file manager could not be started ({error}).", path.display());
-                work.notices.notify(NoticeLevel::Error, text);
+                project.notices.notify(NoticeLevel::Error, text);
             }
         }
-        FileCommand::CancelJob(id) => work.notices.cancel(*id),
-        FileCommand::Dismiss(id) => work.notices.dismiss(*id),
+        FileCommand::CancelJob(id) => project.notices.cancel(*id),
+        FileCommand::Dismiss(id) => project.notices.dismiss(*id),
         FileCommand::DiscardAutosave(path) => RecoverySlot::adopt(path).into_iter().for_each(RecoverySlot::end),
         // Cancelling restores a state that may need saving.
-        FileCommand::Quit if work.jobs.is_project_locked() => {
-            work.jobs.cancel_changes();
-            work.notices.notify(NoticeLevel::Info, "Job cancelled. Choose Quit again to close Thalweg.");
+        FileCommand::Quit if project.jobs.is_project_locked() => {
+            project.jobs.cancel_changes();
+            project.notices.notify(NoticeLevel::Info, "Job cancelled. Choose Quit again to close Thalweg.");
         }
         // Asked for once more, such as in a presentation, which does not show that files are being written.
         FileCommand::Quit | FileCommand::QuitUnsaved
-            if document.exits_when_written() && !document.has_changed_since_exit(&work.history) =>
+            if document.exits_when_written() && !document.has_changed_since_exit(&project.history) =>
         {
-            work.jobs.cancel_exports();
+            project.jobs.cancel_exports();
             leave.write(AppExit::Success);
         }
         FileCommand::QuitUnsaved if document.exits_when_written() => {
-            document.cancel_exit(&mut work.notices);
+            document.cancel_exit(&mut project.notices);
             document.asks_to_save = true;
         }
-        FileCommand::Quit if document.unsaved(&work.history) || work.restarts.is_active() => {
-            document.cancel_exit(&mut work.notices);
+        FileCommand::Quit if document.unsaved(&project.history) || project.restarts.is_active() => {
+            document.cancel_exit(&mut project.notices);
             document.asks_to_save = true;
         }
         FileCommand::Quit | FileCommand::QuitUnsaved => {
-            work.jobs.cancel_changes();
-            document.exit_when_written(work.history.changes());
+            project.jobs.cancel_changes();
+            document.exit_when_written(project.history.changes());
         }
-        FileCommand::QuitWhenSaved => document.exit_when_saved(&mut work.notices),
+        FileCommand::QuitWhenSaved => document.exit_when_saved(&mut project.notices),
         FileCommand::CancelQuit => {
             document.asks_to_save = false;
-            document.cancel_exit(&mut work.notices);
+            document.cancel_exit(&mut project.notices);
         }
     }
 }
 
-fn save_map(work: &mut ProjectParams, map: &'static str, path: &Path) {
-    let mut session = work.simulations.selected().clone();
+fn save_map(project: &mut ProjectParams, map: &'static str, path: &Path) {
+    let mut session = project.simulations.selected().clone();
     let (warnings, shown) = mpsc::channel();
     let save = move |path: &Path, progress: &JobProgress| {
         document::finish_tick(&mut session, path)?;
@@ -217,7 +215,7 @@ fn save_map(work: &mut ProjectParams, map: &'static str, path: &Path) {
         Export::save(map, &subject, path, progress)
     };
     let shown = Mutex::new(shown);
-    work.jobs.save_then(&mut work.notices, path, save, move |world| {
+    project.jobs.save_then(&mut project.notices, path, save, move |world| {
         let shown = shown.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut notices = world.resource_mut::<Notices>();
         for warning in shown {
@@ -226,17 +224,17 @@ fn save_map(work: &mut ProjectParams, map: &'static str, path: &Path) {
     });
 }
 
-fn save_scene(work: &mut ProjectParams, path: &Path) {
-    let mut session = work.simulations.selected().clone();
-    work.jobs.save(&mut work.notices, path, move |path, progress| {
+fn save_scene(project: &mut ProjectParams, path: &Path) {
+    let mut session = project.simulations.selected().clone();
+    project.jobs.save(&mut project.notices, path, move |path, progress| {
         document::finish_tick(&mut session, path)?;
         scene::save(&session, path, progress)
     });
 }
 
 /// Exports several results to a folder, with a prefix for file names.
-fn export(work: &mut ProjectParams, folder: PathBuf, before: String, exports: Vec<Export>, dimensions: Dimensions) {
-    let mut session = work.simulations.selected().clone();
+fn export(project: &mut ProjectParams, folder: PathBuf, before: String, exports: Vec<Export>, dimensions: Dimensions) {
+    let mut session = project.simulations.selected().clone();
     let mut job = Job::new(JobKind::Independent, format!("Exporting to {}…", folder.display()));
     job.is_cancellable = true;
     let save = move |progress: &JobProgress| {
@@ -252,7 +250,7 @@ fn export(work: &mut ProjectParams, folder: PathBuf, before: String, exports: Ve
         }
         notices.offer_folder(format!("Exported {count} files to {}.", folder.display()), &folder);
     };
-    work.jobs.start(&mut work.notices, job, save, tell);
+    project.jobs.start(&mut project.notices, job, save, tell);
 }
 
 /// Result of saving a project.
@@ -260,7 +258,7 @@ struct SavedProject {
     file: ProjectFile,
     /// Change count and tick of the saved state, and the identifier of its project.
     now: (u64, u64),
-    work: u64,
+    project_id: u64,
     /// File size, as the end of a sentence.
     size: String,
 }
@@ -273,33 +271,33 @@ enum SaveResult {
 }
 
 /// Saves the project, unless another program has changed the `known` file since.
-fn save_project(work: &mut ProjectParams, path: PathBuf, pose: CameraPose, known: Option<ProjectFile>) {
-    work.preferences.remember_folder(&path);
-    work.history.end_stroke();
-    let mut project = project(&work.simulations, pose);
-    if work.preferences.settings.save_timeline {
-        let (timeline, left_out) = work.history.snapshots(&work.simulations);
-        project.timeline = timeline;
+fn save_project(project: &mut ProjectParams, path: PathBuf, pose: CameraPose, known: Option<ProjectFile>) {
+    project.preferences.remember_folder(&path);
+    project.history.end_stroke();
+    let mut copy = document::project(&project.simulations, pose);
+    if project.preferences.settings.save_timeline {
+        let (timeline, left_out) = project.history.snapshots(&project.simulations);
+        copy.timeline = timeline;
         if left_out > 0 {
             let text = match left_out {
                 1 => "The oldest undone stroke was not saved with the project.".to_owned(),
                 _ => format!("The oldest {left_out} undone strokes were not saved with the project."),
             };
-            work.notices.notify(NoticeLevel::Warning, text);
+            project.notices.notify(NoticeLevel::Warning, text);
         }
     }
-    let now = (work.history.changes(), work.simulations.ticks());
-    let of = work.simulations.project_id();
+    let now = (project.history.changes(), project.simulations.ticks());
+    let of = project.simulations.project_id();
     let job = Job::new(JobKind::Save, format!("Saving {}…", name(&path)));
     let save = move |progress: &JobProgress| {
         if known.is_some_and(|file| file.is_changed()) {
             return Ok(SaveResult::Changed(path));
         }
-        document::save(&mut project, &path, progress)?;
-        let size = size_of(&path, &project);
-        Ok(SaveResult::Saved(SavedProject { file: ProjectFile::of(path), now, work: of, size }))
+        document::save(&mut copy, &path, progress)?;
+        let size = size_of(&path, &copy);
+        Ok(SaveResult::Saved(SavedProject { file: ProjectFile::of(path), now, project_id: of, size }))
     };
-    work.jobs.start(&mut work.notices, job, save, take_saved);
+    project.jobs.start(&mut project.notices, job, save, take_saved);
 }
 
 fn size_of(path: &Path, project: &Project) -> String {
@@ -314,25 +312,25 @@ fn size_of(path: &Path, project: &Project) -> String {
 }
 
 /// Completes saving, or offers to overwrite a file that another program has changed.
-fn take_saved(In(saved): In<SaveResult>, mut work: ProjectParams, mut document: ResMut<Document>) {
-    let SavedProject { file, now, work: of, size } = match saved {
+fn take_saved(In(saved): In<SaveResult>, mut project: ProjectParams, mut document: ResMut<Document>) {
+    let SavedProject { file, now, project_id: of, size } = match saved {
         SaveResult::Saved(saved) => saved,
         SaveResult::Changed(path) => {
-            document.cancel_exit(&mut work.notices);
+            document.cancel_exit(&mut project.notices);
             let text = format!(
                 "Not saved: another program has changed {} since it was opened or saved here. Overwrite it, or choose File ▸ Save as.",
                 name(&path)
             );
             let overwrite = FileCommand::OverwriteProject(path);
-            work.notices.offer(NoticeLevel::Error, text, Some(("Overwrite", overwrite.into())));
+            project.notices.offer(NoticeLevel::Error, text, Some(("Overwrite", overwrite.into())));
             return;
         }
     };
-    work.preferences.remembered.remember_file(&file.path);
-    work.notices.notify(NoticeLevel::Info, format!("Saved {}{size}", file.path.display()));
+    project.preferences.remembered.remember_file(&file.path);
+    project.notices.notify(NoticeLevel::Info, format!("Saved {}{size}", file.path.display()));
     // Another project may have been opened meanwhile.
-    if work.simulations.project_id() == of {
-        work.simulations.file = Some(file);
+    if project.simulations.project_id() == of {
+        project.simulations.file = Some(file);
         document.mark_saved(now);
     }
     if document.exits_when_saved() {
@@ -341,13 +339,13 @@ fn take_saved(In(saved): In<SaveResult>, mut work: ProjectParams, mut document: 
 }
 
 /// Applies a preset, except for parameters in which simulations side by side differ by design.
-fn set_preset(work: &mut ProjectParams, mut preset: Preset, path: &Path) -> Result<(), Error> {
-    let tiles = work.simulations.all().iter().filter_map(|session| session.tile.as_ref());
+fn set_preset(project: &mut ProjectParams, mut preset: Preset, path: &Path) -> Result<(), Error> {
+    let tiles = project.simulations.all().iter().filter_map(|session| session.tile.as_ref());
     tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
-    preset.apply(&mut work.simulations.selected().outline(), path)?;
-    work.notices.retract(EditCommand::Undo);
+    preset.apply(&mut project.simulations.selected().outline(), path)?;
+    project.notices.retract(EditCommand::Undo);
     let mut applied = Ok(());
-    work.history.set(&mut work.simulations, Label::Preset, false, |simulations| {
+    project.history.set(&mut project.simulations, Label::Preset, false, |simulations| {
         applied = simulations.all_mut().iter_mut().try_for_each(|session| preset.apply(session, path));
     });
     applied

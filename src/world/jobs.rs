@@ -64,7 +64,7 @@ struct RunningJob {
     progress: JobProgress,
     kind: JobKind,
     fails: fn(&mut World),
-    work: BackgroundTask<(), Result<Delivery, Error>>,
+    task: BackgroundTask<(), Result<Delivery, Error>>,
     /// File that is saved, if the job is a save.
     file: Option<PathBuf>,
 }
@@ -165,7 +165,7 @@ impl Jobs {
         if let Some(notice) = notice.filter(|_| cancels) {
             notices.add_button(notice, "Cancel", FileCommand::CancelJob(notice));
         }
-        let work = BackgroundTask::start((), {
+        let task = BackgroundTask::start((), {
             let progress = progress.clone();
             move || {
                 let output = progress.observe(|| work(&progress))?;
@@ -177,7 +177,7 @@ impl Jobs {
                 Ok(delivery)
             }
         });
-        self.running.push(RunningJob { notice, progress, kind, fails, work, file: None });
+        self.running.push(RunningJob { notice, progress, kind, fails, task, file: None });
     }
 
     /// Saves a file of the user in the background, and reports the result. While a file is being saved, only the last of several requests
@@ -266,15 +266,15 @@ pub(super) fn apply_outputs(world: &mut World) {
     // Jobs started here are taken in another frame.
     world.resource_scope(|world, mut jobs: Mut<Jobs>| jobs.start_saves(&mut world.resource_mut::<Notices>()));
     let mut jobs = world.resource_mut::<Jobs>();
-    let finished: Vec<RunningJob> = jobs.running.extract_if(.., |job| job.work.is_finished()).collect();
-    for RunningJob { notice, work, progress, kind, fails, file } in finished {
+    let finished: Vec<RunningJob> = jobs.running.extract_if(.., |job| job.task.is_finished()).collect();
+    for RunningJob { notice, task, progress, kind, fails, file } in finished {
         notice.into_iter().for_each(|notice| world.resource_mut::<Notices>().dismiss(notice));
         if kind == JobKind::Exclusive {
             restore_locked(world);
         }
         let replaces = matches!(kind, JobKind::Exclusive | JobKind::Open);
         const CANCELLED: &str = "Cancelled. Nothing changed.";
-        let failed = match work.join() {
+        let failed = match task.join() {
             // Superseded by another project, or cancelled.
             Some(_) if replaces && progress.is_cancelled() => {
                 if notice.is_some() {
@@ -349,7 +349,7 @@ pub(super) fn finish_saving(mut leaving: MessageReader<AppExit>, mut jobs: ResMu
         let mut failed = false;
         while !(jobs.running.is_empty() && jobs.saves.is_empty()) {
             for job in jobs.running.drain(..) {
-                match job.work.join() {
+                match job.task.join() {
                     Some(Ok(_)) => continue,
                     Some(Err(_)) if job.progress.is_cancelled() => continue,
                     Some(Err(error)) => error!("{error}"),

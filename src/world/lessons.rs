@@ -33,19 +33,19 @@ pub struct CurrentLesson {
     /// The student's attempt at it.
     pub attempt: Attempt,
     /// Identifier of its project.
-    work: u64,
+    project_id: u64,
     run: Option<StepRun>,
 }
 
 impl CurrentLesson {
     /// Creates a lesson on the current project.
     pub fn new(attempt: Attempt, simulations: &Simulations) -> Self {
-        Self { attempt, work: simulations.project_id(), run: None }
+        Self { attempt, project_id: simulations.project_id(), run: None }
     }
 
     /// Returns `true` if the current project is that of the lesson.
     pub fn is_of(&self, simulations: &Simulations) -> bool {
-        self.work == simulations.project_id()
+        self.project_id == simulations.project_id()
     }
 
     /// Starts the simulation of the current step, which ends after this tick.

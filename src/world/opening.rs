@@ -53,19 +53,19 @@ enum OpeningResult {
 }
 
 /// Opens a scene by name, a scene file, a project, a lesson, a playlist or a heightmap.
-pub(crate) fn open(work: &mut ProjectParams, document: &mut Document, input: &Path, options: &Options) {
+pub(crate) fn open(project: &mut ProjectParams, document: &mut Document, input: &Path, options: &Options) {
     document.autosave_now();
-    work.preferences.remember_folder(input);
+    project.preferences.remember_folder(input);
     let job = Job::new(JobKind::Open, format!("Opening {}…", title(input)));
     let (input, options) = (input.to_owned(), options.clone());
-    work.jobs.start(&mut work.notices, job, move |_| read(input, &options), take_opened);
+    project.jobs.start(&mut project.notices, job, move |_| read(input, &options), take_opened);
 }
 
 /// Creates new terrain.
-pub(super) fn create_terrain(work: &mut ProjectParams, document: &mut Document, land: Box<NewTerrain>) {
+pub(super) fn create_terrain(project: &mut ProjectParams, document: &mut Document, land: Box<NewTerrain>) {
     document.autosave_now();
     let make = move |_: &_| Ok(OpeningResult::Sessions(Label::NewTerrain, vec![land.open()?]));
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Open, "Creating new terrain…"), make, take_opened);
+    project.jobs.start(&mut project.notices, Job::new(JobKind::Open, "Creating new terrain…"), make, take_opened);
 }
 
 fn read(path: PathBuf, options: &Options) -> Result<OpeningResult, Error> {
@@ -86,7 +86,7 @@ fn read(path: PathBuf, options: &Options) -> Result<OpeningResult, Error> {
 
 fn take_opened(
     In(opened): In<OpeningResult>,
-    mut work: ProjectParams,
+    mut project: ProjectParams,
     mut document: ResMut<Document>,
     mut ahead: ResMut<FastForward>,
     mut commands: Commands,
@@ -94,42 +94,42 @@ fn take_opened(
     match opened {
         OpeningResult::Sessions(label, sessions) => {
             let new = label == Label::NewTerrain;
-            work.replace_and_notify(label, Simulations::new(sessions), &StoredTimeline::default());
-            document.mark_opened(&work);
+            project.replace_and_notify(label, Simulations::new(sessions), &StoredTimeline::default());
+            document.mark_opened(&project);
             commands.trigger(ProjectReplaced { opened: true, presented: false });
             commands.trigger(CameraCommand::FrameAgain);
-            work.transport.playing = true;
-            ahead.begin(&work.simulations, &mut work.notices);
-            pause_imported_terrain(&mut work, new);
+            project.transport.playing = true;
+            ahead.begin(&project.simulations, &mut project.notices);
+            pause_imported_terrain(&mut project, new);
         }
         OpeningResult::Playlist(list) => commands.trigger(PresentCommand::Begin(Arc::new(list))),
         OpeningResult::Lesson(lesson, session) => {
             let label = Label::Opened(lesson.head.title.clone());
-            work.replace_and_notify(label, Simulations::new(vec![*session]), &StoredTimeline::default());
-            document.mark_opened(&work);
+            project.replace_and_notify(label, Simulations::new(vec![*session]), &StoredTimeline::default());
+            document.mark_opened(&project);
             commands.trigger(ProjectReplaced { opened: true, presented: false });
             // Starts paused, as the student goes through the steps at their own pace.
             commands.trigger(CameraCommand::FrameAll);
             commands.trigger(LessonOpened(lesson));
         }
-        OpeningResult::Project(path, project) => {
-            let Project { sessions, chosen, views, timeline, file } = *project;
+        OpeningResult::Project(path, stored) => {
+            let Project { sessions, chosen, views, timeline, file } = *stored;
             if let Some(camera) = views.camera {
                 commands.trigger(CameraCommand::Place(camera));
             }
-            work.transport.playing = false;
+            project.transport.playing = false;
             let mut simulations = Simulations::new(sessions);
             simulations.select(chosen);
             simulations.views = views.saved;
             let opened = !document.adopt_autosave(&path);
             let label = Label::Opened(name(&path));
             if opened {
-                work.preferences.remembered.remember_file(&path);
+                project.preferences.remembered.remember_file(&path);
             }
             simulations.file = if opened { Some(path) } else { file }.map(ProjectFile::of);
-            work.replace_and_notify(label, simulations, &timeline);
+            project.replace_and_notify(label, simulations, &timeline);
             if opened {
-                document.mark_opened(&work);
+                document.mark_opened(&project);
             }
             commands.trigger(ProjectReplaced { opened, presented: false });
         }
@@ -137,42 +137,48 @@ fn take_opened(
 }
 
 /// Loads heights or another map into the current sessions.
-pub(super) fn load(work: &mut ProjectParams, document: &mut Document, layer: Layer, path: PathBuf, options: Options) {
+pub(super) fn load(
+    project: &mut ProjectParams,
+    document: &mut Document,
+    layer: Layer,
+    path: PathBuf,
+    options: Options,
+) {
     document.autosave_now();
-    work.preferences.remember_folder(&path);
+    project.preferences.remember_folder(&path);
     let text = format!("Loading {} as {}…", name(&path), layer.import_title().to_lowercase());
     let job = Job::new(JobKind::Independent, text);
     if layer == Layer::Bedrock {
         let read = move |_: &_| Ok((heightmap::read(&path, &options)?, path, options));
-        work.jobs.start(&mut work.notices, job, read, take_heights);
+        project.jobs.start(&mut project.notices, job, read, take_heights);
     } else {
-        let terrain = &work.simulations.selected().simulation.terrain;
+        let terrain = &project.simulations.selected().simulation.terrain;
         let size = (terrain.width(), terrain.height());
         let read = move |_: &_| {
             let (map, warnings) = heightmap::read_layer(&path, size, layer)?;
             Ok(LoadedMap { layer, path, map, warnings })
         };
-        work.jobs.start(&mut work.notices, job, read, take_map);
+        project.jobs.start(&mut project.notices, job, read, take_map);
     }
 }
 
 fn take_heights(
     In((map, path, options)): In<(Heightmap, PathBuf, Options)>,
-    mut work: ProjectParams,
+    mut project: ProjectParams,
     mut commands: Commands,
 ) {
     let label = Label::Loaded(Layer::Bedrock, name(&path));
-    let session = match session_from_heights(&path, options, map, work.simulations.selected()) {
+    let session = match session_from_heights(&path, options, map, project.simulations.selected()) {
         Ok(session) => session,
         Err(error) => {
-            work.notices.notify(NoticeLevel::Error, format!("{error}."));
+            project.notices.notify(NoticeLevel::Error, format!("{error}."));
             return;
         }
     };
-    work.replace_and_notify(label, Simulations::new(vec![session]), &StoredTimeline::default());
+    project.replace_and_notify(label, Simulations::new(vec![session]), &StoredTimeline::default());
     commands.trigger(ProjectReplaced { opened: false, presented: false });
     commands.trigger(CameraCommand::FrameAgain);
-    pause_imported_terrain(&mut work, false);
+    pause_imported_terrain(&mut project, false);
 }
 
 /// Loaded map with its warnings.
@@ -183,24 +189,24 @@ struct LoadedMap {
     warnings: Vec<String>,
 }
 
-fn take_map(In(loaded): In<LoadedMap>, mut work: ProjectParams, mut commands: Commands) {
+fn take_map(In(loaded): In<LoadedMap>, mut project: ProjectParams, mut commands: Commands) {
     let LoadedMap { layer, path, map, warnings } = loaded;
-    match simulations_with_map(&work.simulations, layer, &path, &map, &warnings) {
+    match simulations_with_map(&project.simulations, layer, &path, &map, &warnings) {
         Ok(changed) => {
-            work.replace_and_notify(Label::Loaded(layer, name(&path)), changed, &StoredTimeline::default());
+            project.replace_and_notify(Label::Loaded(layer, name(&path)), changed, &StoredTimeline::default());
             commands.trigger(ProjectReplaced { opened: false, presented: false });
         }
         Err(error) => {
-            work.notices.notify(NoticeLevel::Error, format!("{error}."));
+            project.notices.notify(NoticeLevel::Error, format!("{error}."));
         }
     }
 }
 
 /// Pauses imported or new terrain, so that the user sees it before it changes.
-fn pause_imported_terrain(work: &mut ProjectParams, new: bool) {
-    if work.simulations.selected().is_imported_map() || new {
-        work.transport.pause();
-        work.notices.offer_play();
+fn pause_imported_terrain(project: &mut ProjectParams, new: bool) {
+    if project.simulations.selected().is_imported_map() || new {
+        project.transport.pause();
+        project.notices.offer_play();
     }
 }
 

@@ -254,7 +254,7 @@ fn open_scene(list: &Playlist, at: usize) -> Result<OpenedScene, Error> {
 
 fn show_scene(
     In(OpenedScene { title, sessions, keys }): In<OpenedScene>,
-    mut work: ProjectParams,
+    mut project: ProjectParams,
     presentation: Option<ResMut<Presentation>>,
     mut document: ResMut<Document>,
     mut ahead: ResMut<FastForward>,
@@ -264,24 +264,24 @@ fn show_scene(
     let Some(mut presentation) = presentation else { return };
     if presentation.is_kiosk() {
         // There is no undo in a kiosk.
-        *work.history = History::default();
+        *project.history = History::default();
     }
     let mut simulations = Simulations::new(sessions);
     // Without a camera setting, the whole map is framed; a kiosk also starts the turntable.
     let usual = keys.list().is_empty();
     simulations.views.keys = keys;
-    work.replace(Label::Opened(title), simulations, &StoredTimeline::default());
-    document.mark_opened(&work);
+    project.replace(Label::Opened(title), simulations, &StoredTimeline::default());
+    document.mark_opened(&project);
     commands.trigger(ProjectReplaced { opened: true, presented: true });
-    presentation.mark_opened(&work.simulations);
-    if usual && presentation.item(&work.simulations).is_none_or(|item| item.camera.is_empty()) {
+    presentation.mark_opened(&project.simulations);
+    if usual && presentation.item(&project.simulations).is_none_or(|item| item.camera.is_empty()) {
         commands.trigger(CameraCommand::FrameAll);
         if presentation.is_kiosk() {
             commands.trigger(CameraCommand::ToggleTurntable);
         }
     }
-    work.transport.playing = true;
-    ahead.begin(&work.simulations, &mut work.notices);
+    project.transport.playing = true;
+    ahead.begin(&project.simulations, &mut project.notices);
 }
 
 /// Ends the presentation when something else is opened.

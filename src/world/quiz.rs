@@ -73,49 +73,49 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Quiz>().add_observer(handle_command);
 }
 
-fn handle_command(command: On<QuizCommand>, mut work: ProjectParams, mut quiz: ResMut<Quiz>) {
+fn handle_command(command: On<QuizCommand>, mut project: ProjectParams, mut quiz: ResMut<Quiz>) {
     match *command.event() {
-        QuizCommand::Ask => search_question(&mut work),
+        QuizCommand::Ask => search_question(&mut project),
         QuizCommand::Guess(option) => quiz.guess(option),
     }
 }
 
 /// Searches for a parameter with a visible effect, in the background.
-fn search_question(work: &mut ProjectParams) {
+fn search_question(project: &mut ProjectParams) {
     // Two simulations, and small ones for tests.
-    if !work.has_room(3 * work.simulations.selected().bytes()) {
+    if !project.has_room(3 * project.simulations.selected().bytes()) {
         return;
     }
-    let session = work.simulations.selected().clone();
+    let session = project.simulations.selected().clone();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let of = work.simulations.project_id();
+    let of = project.simulations.project_id();
     let job = Job::new(JobKind::Open, "Looking for a parameter with a visible effect…");
     let generate = move |progress: &JobProgress| {
         let found = QuizQuestion::generate(session.clone(), of, seed, progress);
         Ok(found.map(|(question, tiles)| (question, generate_tiles(session, &tiles, progress))))
     };
-    work.jobs.start(&mut work.notices, job, generate, ask_question);
+    project.jobs.start(&mut project.notices, job, generate, ask_question);
 }
 
 /// Starts two simulations that differ in one parameter, and shows the question.
 fn ask_question(
     In(found): In<Option<(QuizQuestion, Vec<Session>)>>,
-    mut work: ProjectParams,
+    mut project: ProjectParams,
     mut quiz: ResMut<Quiz>,
     mut commands: Commands,
 ) {
     let Some((question, sessions)) = found else {
         let text = "No parameter of the enabled processes changes the terrain enough in a few ticks. Open another scene, or enable another process.";
-        work.notices.notify(NoticeLevel::Info, text);
+        project.notices.notify(NoticeLevel::Info, text);
         return;
     };
-    if !question.is_of(work.simulations.project_id()) {
+    if !question.is_of(project.simulations.project_id()) {
         // Another project was opened meanwhile.
         return;
     }
-    work.start_side_by_side(sessions);
-    work.transport.playing = true;
-    quiz.ask(question, work.simulations.project_id());
+    project.start_side_by_side(sessions);
+    project.transport.playing = true;
+    quiz.ask(question, project.simulations.project_id());
     // The panel with the question.
     commands.trigger(OpenWorkspace(Workspace::Learn));
 }
@@ -132,8 +132,8 @@ impl QuizQuestion {
     }
 
     /// Returns `true` if the question is about this project.
-    pub fn is_of(&self, work: u64) -> bool {
-        self.of == work
+    pub fn is_of(&self, project_id: u64) -> bool {
+        self.of == project_id
     }
 }
 
@@ -189,8 +189,8 @@ impl QuizQuestion {
 
 impl Quiz {
     /// Asks the question about this project.
-    fn ask(&mut self, question: QuizQuestion, work: u64) {
-        self.now = Some(QuizQuestion { of: work, ..question });
+    fn ask(&mut self, question: QuizQuestion, project_id: u64) {
+        self.now = Some(QuizQuestion { of: project_id, ..question });
     }
 
     /// Takes the first answer; later ones are ignored.

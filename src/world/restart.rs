@@ -82,22 +82,22 @@ impl Restarts {
 }
 
 /// Applies the restart whose terrain is complete, and starts the next one.
-pub(super) fn advance(mut work: ProjectParams) {
-    if work.restarts.running.as_ref().is_some_and(BackgroundTask::is_finished) {
-        work.apply_restart();
+pub(super) fn advance(mut project: ProjectParams) {
+    if project.restarts.running.as_ref().is_some_and(BackgroundTask::is_finished) {
+        project.apply_restart();
     }
-    work.generate_next();
+    project.generate_next();
     let is_slow = |running: &BackgroundTask<_, _>| running.elapsed() > ANNOUNCED_AFTER;
-    if work.restarts.notice.is_none() && work.restarts.running.as_ref().is_some_and(is_slow) {
-        work.restarts.notice = Some(work.notices.notify_progress("Generating terrain…", JobProgress::default()));
+    if project.restarts.notice.is_none() && project.restarts.running.as_ref().is_some_and(is_slow) {
+        project.restarts.notice = Some(project.notices.notify_progress("Generating terrain…", JobProgress::default()));
     }
 }
 
 /// Completes all restarts, for commands and jobs that need their terrain.
-pub(super) fn complete(mut work: ProjectParams) {
-    while work.restarts.is_active() {
-        work.generate_next();
-        work.apply_restart();
+pub(super) fn complete(mut project: ProjectParams) {
+    while project.restarts.is_active() {
+        project.generate_next();
+        project.apply_restart();
     }
 }
 

@@ -74,64 +74,67 @@ pub(super) fn plugin(app: &mut App) {
     app.add_observer(handle_command);
 }
 
-fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz: Res<Quiz>) {
+fn handle_command(command: On<SimulationCommand>, mut project: ProjectParams, quiz: Res<Quiz>) {
     match command.event() {
         SimulationCommand::TogglePlay => {
-            work.transport.playing = !work.transport.playing;
-            work.transport.due = 0.0;
+            project.transport.playing = !project.transport.playing;
+            project.transport.due = 0.0;
             let idle = |session: &Session| session.simulation.slots.iter().all(|slot| !slot.enabled);
-            if work.transport.playing && work.simulations.all().iter().all(idle) {
+            if project.transport.playing && project.simulations.all().iter().all(idle) {
                 let text = "No process is enabled, so nothing will change. Enable one in its panel on the right.";
-                work.notices.notify(NoticeLevel::Info, text);
+                project.notices.notify(NoticeLevel::Info, text);
             }
         }
         SimulationCommand::Step(ticks) => {
             // Drop the ticks that playback still owed.
-            if std::mem::take(&mut work.transport.playing) {
-                work.transport.due = 0.0;
+            if std::mem::take(&mut project.transport.playing) {
+                project.transport.due = 0.0;
             }
-            work.transport.due += f64::from(*ticks);
+            project.transport.due += f64::from(*ticks);
         }
         SimulationCommand::Stage => {
-            work.transport.pause();
+            project.transport.pause();
             // If a stage takes longer than the key repeat interval, no queue builds up.
-            work.transport.stage = true;
+            project.transport.stage = true;
         }
         SimulationCommand::SlowMotion(stages) => {
-            work.transport.slow = *stages;
-            work.transport.due = 0.0;
+            project.transport.slow = *stages;
+            project.transport.due = 0.0;
         }
-        SimulationCommand::SetSpeed(speed) => work.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
-        SimulationCommand::Restart => work.restart(Label::Restart, None, |_, seed, _| seed),
-        SimulationCommand::RestartUnshaped => work.restart(Label::RestartWithoutSculpting, None, |session, seed, _| {
-            session.discard_sculpted_start();
-            seed
-        }),
+        SimulationCommand::SetSpeed(speed) => project.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
+        SimulationCommand::Restart => project.restart(Label::Restart, None, |_, seed, _| seed),
+        SimulationCommand::RestartUnshaped => {
+            project.restart(Label::RestartWithoutSculpting, None, |session, seed, _| {
+                session.discard_sculpted_start();
+                seed
+            });
+        }
         SimulationCommand::NewSeed => {
-            let count = work.simulations.all().len() as u64;
-            work.restart(Label::NewSeed, None, move |_, seed, _| seed.wrapping_add(count));
+            let count = project.simulations.all().len() as u64;
+            project.restart(Label::NewSeed, None, move |_, seed, _| seed.wrapping_add(count));
         }
         SimulationCommand::SetSeed(seed) => {
             // Simulations side by side keep the differences of their seeds.
             let seed = *seed;
             let change = move |_: &mut Session, own: u64, selected| seed.wrapping_add(own.wrapping_sub(selected));
-            work.restart(Label::Seed, Some("seed"), change);
+            project.restart(Label::Seed, Some("seed"), change);
         }
         SimulationCommand::SetSize(side) => {
             let side = *side;
-            work.restart(Label::Size, Some("size"), move |session, seed, _| {
+            project.restart(Label::Size, Some("size"), move |session, seed, _| {
                 session.resize(side);
                 seed
             });
         }
-        SimulationCommand::Grow => grow(&mut work),
-        SimulationCommand::SideBySide(tiles) => work.side_by_side(tiles.clone()),
+        SimulationCommand::Grow => grow(&mut project),
+        SimulationCommand::SideBySide(tiles) => project.side_by_side(tiles.clone()),
         SimulationCommand::Select(index) => {
-            if *index > 0 && quiz.hides_parameters(&work.simulations) {
-                work.notices
+            if *index > 0 && quiz.hides_parameters(&project.simulations) {
+                project
+                    .notices
                     .notify(NoticeLevel::Info, "The values of simulation B are hidden until you have answered.");
             } else {
-                work.simulations.select(*index);
+                project.simulations.select(*index);
             }
         }
     }
@@ -165,9 +168,9 @@ impl ProjectParams<'_> {
         let chosen = self.simulations.selected().clone();
         let job = Job::new(JobKind::Open, "Generating simulations side by side…");
         let generate = move |progress: &JobProgress| Ok(generate_tiles(chosen, &tiles, progress));
-        self.jobs.start(&mut self.notices, job, generate, |In(sessions): In<_>, mut work: ProjectParams| {
-            work.start_side_by_side(sessions);
-            work.transport.playing = true;
+        self.jobs.start(&mut self.notices, job, generate, |In(sessions): In<_>, mut project: ProjectParams| {
+            project.start_side_by_side(sessions);
+            project.transport.playing = true;
         });
     }
 
@@ -176,7 +179,7 @@ impl ProjectParams<'_> {
         self.notices.retract(EditCommand::Undo);
         let (ticks, count) = (self.simulations.ticks(), sessions.len());
         self.history.replace(&mut self.simulations, Label::SideBySide(count), |simulations| {
-            (simulations.selected, simulations.work) = (0, Simulations::next_project_id());
+            (simulations.selected, simulations.project_id) = (0, Simulations::next_project_id());
             simulations.sessions = sessions;
         });
         if ticks > 0 && count > 1 {
@@ -203,15 +206,20 @@ pub(super) fn generate_tiles(mut session: Session, tiles: &[Tile], progress: &Jo
 }
 
 /// Grows a mountain range in the background. It is displayed meanwhile, and the project is locked.
-fn grow(work: &mut ProjectParams) {
-    let wanted: u64 = work.simulations.all().iter().map(Session::bytes_to_grow).sum();
-    let Some((before, sheets)) = work.lock("A mountain range is growing", work.bytes_of_copy() + wanted) else {
+fn grow(project: &mut ProjectParams) {
+    let wanted: u64 = project.simulations.all().iter().map(Session::bytes_to_grow).sum();
+    let Some((before, sheets)) = project.lock("A mountain range is growing", project.bytes_of_copy() + wanted) else {
         return;
     };
     let grow = move |progress: &JobProgress| grown(before, &sheets, progress);
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Exclusive, "Growing a mountain range…"), grow, take_grown);
+    project.jobs.start(
+        &mut project.notices,
+        Job::new(JobKind::Exclusive, "Growing a mountain range…"),
+        grow,
+        take_grown,
+    );
     // Hides tracks and measurements of the previous terrain during growth.
-    for session in work.simulations.all_mut() {
+    for session in project.simulations.all_mut() {
         let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
         session.simulation.restart(terrain, seed);
     }
@@ -247,13 +255,13 @@ fn grown(
     Ok((sessions, end))
 }
 
-fn take_grown(In((sessions, end)): In<(Vec<Session>, GrowthEnd)>, mut work: ProjectParams) {
-    work.history.replace(&mut work.simulations, Label::Grown, |simulations| {
+fn take_grown(In((sessions, end)): In<(Vec<Session>, GrowthEnd)>, mut project: ProjectParams) {
+    project.history.replace(&mut project.simulations, Label::Grown, |simulations| {
         simulations.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
     });
-    work.notices.retract(EditCommand::Undo);
-    let (low, high) = work.simulations.selected().simulation.terrain.ground().min_max();
-    let height = length(work.preferences.settings.units, f64::from(high - low), 0);
+    project.notices.retract(EditCommand::Undo);
+    let (low, high) = project.simulations.selected().simulation.terrain.ground().min_max();
+    let height = length(project.preferences.settings.units, f64::from(high - low), 0);
     let text = match end {
         GrowthEnd::Grown | GrowthEnd::Cancelled => format!("The mountain range has grown to {height}."),
         GrowthEnd::StillRising => format!(
@@ -264,6 +272,6 @@ fn take_grown(In((sessions, end)): In<(Vec<Session>, GrowthEnd)>, mut work: Proj
              change."
         ),
     };
-    work.offer_undo(format!("{text} Undo restores the previous terrain."));
-    work.mark_started();
+    project.offer_undo(format!("{text} Undo restores the previous terrain."));
+    project.mark_started();
 }

@@ -32,7 +32,7 @@ pub struct Simulations {
     /// Bookmarks and camera keyframes of the project.
     pub views: SavedViews,
     /// Identifier of the project, unique since program start and unaffected by undo and redo.
-    pub(super) work: u64,
+    pub(super) project_id: u64,
 }
 
 impl Simulations {
@@ -49,13 +49,13 @@ impl Simulations {
             halted: false,
             file: None,
             views: SavedViews::default(),
-            work: Self::next_project_id(),
+            project_id: Self::next_project_id(),
         }
     }
 
     /// Returns a copy with a new project identifier.
     pub(super) fn with_new_project_id(&self) -> Self {
-        Self { work: Self::next_project_id(), ..self.clone() }
+        Self { project_id: Self::next_project_id(), ..self.clone() }
     }
 
     pub(super) fn next_project_id() -> u64 {
@@ -75,7 +75,7 @@ impl Simulations {
 
     /// Returns the identifier of the project.
     pub fn project_id(&self) -> u64 {
-        self.work
+        self.project_id
     }
 
     /// Returns the selected session.

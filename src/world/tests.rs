@@ -671,9 +671,9 @@ fn repeated_failure_to_save_settings_is_reported_once() {
         app.update();
         wait_for_jobs(&mut app);
         let mut notices = app.world_mut().resource_mut::<Notices>();
-        let told: Vec<u64> = notices.shown().filter(|n| n.level == NoticeLevel::Error).map(|n| n.id).collect();
-        assert_eq!(told.len(), wanted);
-        told.into_iter().for_each(|id| notices.dismiss(id));
+        let errors: Vec<u64> = notices.shown().filter(|n| n.level == NoticeLevel::Error).map(|n| n.id).collect();
+        assert_eq!(errors.len(), wanted);
+        errors.into_iter().for_each(|id| notices.dismiss(id));
     }
 }
 

@@ -11,7 +11,7 @@ use thalweg_scene::{
         project::{self, Project, StoredNode, StoredTimeline},
         scene,
         scene::open_first,
-        write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
+        write_asc, write_exr, write_png_rgb8, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
     },
     model::{origin::Options, session::Session, state::SimulationState},
     settings::{Settings, SettingsFile, Theme},
@@ -109,7 +109,7 @@ fn rewrite_stored_reader_files() {
     write_png8(&path("map.png"), &hills, hills.min_max(), &quiet).expect("it is writable");
     put("png", "good-8-bit", &written("map.png"));
     let pixels: Vec<u8> = (0..32 * 32 * 3).map(|place| (place % 251) as u8).collect();
-    write_picture(&path("map.png"), (32, 32), &pixels, &quiet).expect("it is writable");
+    write_png_rgb8(&path("map.png"), (32, 32), &pixels, &quiet).expect("it is writable");
     put("png", "good-colour", &written("map.png"));
     let mut large = png.clone();
     // Width and height follow the signature and the name of the first chunk.
@@ -217,7 +217,7 @@ fn rewrite_stored_reader_files() {
         ("bad-text", "png/bad-text"),
         ("bad-claims-16384", "image/bad-claims-16384"),
     ] {
-        put("picture", name, &fs::read(all.join(of)).expect("it is stored"));
+        put("lesson_image", name, &fs::read(all.join(of)).expect("it is stored"));
     }
 
     // The fuzzer's map is all zeros, and the sidecar has their hash.

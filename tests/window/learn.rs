@@ -21,15 +21,15 @@ fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
 }
 
 #[test]
-fn lesson_pictures_fill_the_panel_or_are_reported() {
+fn lesson_images_fill_the_panel_or_are_reported() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("pictures.md");
+    let path = folder.path().join("images.md");
     let image = fs::read("assets/thumbnails/fans.png").expect("the repository has it");
     fs::write(folder.path().join("fans.png"), image).expect("it is writable");
     let (_, text) = BUILT_IN_LESSONS[0];
     let (head, rest) = text[3..].split_once("\n---\n").expect("it has a front matter");
-    let pictures = "Fans:\n\n![Fans below a range](fans.png)\n\n![Nothing](none.png)";
-    let text = format!("---{head}\n---\n{pictures}\n\n{rest}");
+    let images = "Fans:\n\n![Fans below a range](fans.png)\n\n![Nothing](none.png)";
+    let text = format!("---{head}\n---\n{images}\n\n{rest}");
     fs::write(&path, text).expect("it is writable");
     let (shelf, asked) = (at(&path.to_string_lossy(), 0, BTreeMap::new()), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
@@ -38,7 +38,7 @@ fn lesson_pictures_fill_the_panel_or_are_reported() {
         harness.query_by_role_and_label(Role::Image, "Fans below a range").map(|node| node.rect())
     };
     while place(&harness).is_none() || harness.query_by_label_contains("cannot be shown").is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the pictures were not loaded");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the images were not loaded");
         harness.run_steps(1);
     }
     // The next frame has their final layout.

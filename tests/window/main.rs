@@ -42,7 +42,7 @@ use thalweg::{
         terrain::DrainageCommand,
         wind::dial_ui,
     },
-    picture::{FixedStep, camera::Viewpoint, capture::rgb},
+    render::{FixedStep, camera::Viewpoint, capture::rgb},
     shell::{
         UiVisible,
         floating::{FloatingWindows, floating_windows_ui},
@@ -95,8 +95,8 @@ static ALLOCATOR: TrackingAllocator = TrackingAllocator;
 
 mod keyboard;
 mod learn;
-mod picture;
 mod process_panel;
+mod render;
 mod schedule;
 #[cfg(target_os = "linux")]
 mod slow_disk;
@@ -713,18 +713,18 @@ fn presenter_sees_notes_and_goes_to_any_scene() {
     let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for size in [[1040.0, 660.0], [640.0, 420.0]] {
         let state = RefCell::new(presenter::PresenterState::default());
-        let picture = Cell::new(egui::Rect::NOTHING);
+        let view = Cell::new(egui::Rect::NOTHING);
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
             let (commands, place) = shelf.use_world(|world| {
                 let mut desktop = SystemState::<presenter::PresenterParams<'_>>::new(world);
                 presenter_ui(ui, &desktop.get(world).expect("all is there"), &mut state.borrow_mut(), 1.6)
             });
             asked.borrow_mut().extend(commands);
-            picture.set(place);
+            view.set(place);
         });
         harness.run_steps(3);
         assert_eq!(asked.take(), Vec::<AppCommand>::new(), "seeing it changes nothing");
-        let place = picture.get();
+        let place = view.get();
         let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into());
         assert!(screen.contains_rect(place) && place.area() > 0.1 * screen.area(), "{place:?} of {size:?}");
         assert!((place.aspect_ratio() - 1.6).abs() < 1e-3);

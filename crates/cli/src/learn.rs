@@ -51,12 +51,10 @@ impl LearnArgs {
         }
         let (lesson, mut session) = lesson::open(named)?;
         if self.check
-            && let Some((line, picture)) = lesson::missing_pictures(named)?.first()
+            && let Some((line, image)) = lesson::missing_images(named)?.first()
         {
             let right = "use the path of an image file, relative to the lesson";
-            return Err(
-                Error::input(named, format!("line {line}: the picture \"{picture}\" cannot be read"), right).into()
-            );
+            return Err(Error::input(named, format!("line {line}: the image \"{image}\" cannot be read"), right).into());
         }
         let named = named.display();
         if !self.check {

@@ -148,7 +148,7 @@ pub struct Graphics {
     /// Opens a window.
     pub window: OpenWindow,
     /// Renders an image of sessions.
-    pub picture: fn(Vec<Session>, &RenderJob) -> Result<(), Error>,
+    pub screenshot: fn(Vec<Session>, &RenderJob) -> Result<(), Error>,
     /// Renders a video of sessions.
     pub film: fn(Vec<Session>, &mut VideoJob<'_>) -> Result<(), Error>,
     /// Runs sessions off-screen, frame by frame.
@@ -187,7 +187,7 @@ pub fn run(graphics: Option<Graphics>) -> ExitCode {
                     Some(Action::Docs(docs)) => docs.run(),
                     Some(Action::Learn(learn)) => learn.run(window),
                     Some(Action::Present(present)) => present.run(window),
-                    Some(Action::Shot(shot)) => shot.run(graphics()?.picture),
+                    Some(Action::Shot(shot)) => shot.run(graphics()?.screenshot),
                     Some(Action::Film(film)) => film.run(graphics()?.film),
                     Some(Action::Soak(soak)) => soak.run(graphics()?.frames),
                     Some(Action::Sweep(sweep)) => sweep.run(),

@@ -42,10 +42,7 @@ pub(super) struct ShotArgs {
 }
 
 impl ShotArgs {
-    pub(super) fn run(
-        self,
-        picture: impl FnOnce(Vec<Session>, &RenderJob) -> Result<(), Error>,
-    ) -> Result<(), Failure> {
+    pub(super) fn run(self, render: impl FnOnce(Vec<Session>, &RenderJob) -> Result<(), Error>) -> Result<(), Failure> {
         let (width, height) = self.resolution;
         if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
             return Err(Failure::bad_input("--resolution is out of range: use 16 to 8192 pixels per side"));
@@ -66,6 +63,6 @@ impl ShotArgs {
         let resolution = (width as u32, height as u32);
         let how = RenderOptions { ui: self.ui, as_light, blur: self.blur, transparent: self.transparent };
         let wanted = RenderJob { out: self.out, resolution, camera: self.camera, how };
-        Ok(picture(sessions, &wanted)?)
+        Ok(render(sessions, &wanted)?)
     }
 }

@@ -38,7 +38,7 @@ use thalweg_scene::{
         input,
         output::{self, OutputSet},
         scene::BUILT_IN,
-        write_picture,
+        write_png_rgb8,
     },
     model::{
         session::Session,
@@ -413,7 +413,7 @@ fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
     let terrain = &session.simulation.terrain;
     let (ground, sand) = (terrain.ground(), &terrain.sand);
     let (size, pixels) = hillshade::thumbnail(&ground, sand, None, terrain.cell_size, &session.look, THUMBNAIL);
-    write_picture(file, size, &pixels, &JobProgress::default())
+    write_png_rgb8(file, size, &pixels, &JobProgress::default())
 }
 
 /// Copies the plan into the results folder, with the absolute path of its input. Fails if the folder belongs to another plan.

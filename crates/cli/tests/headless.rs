@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     if env::var_os(AS_PROGRAM).is_some() {
         let graphics = Graphics {
             window: |_, _, _| Err("there is no display".to_owned()),
-            picture: |_, _| Err(Error::output(Path::new("image"), "there is no graphics driver", "install one")),
+            screenshot: |_, _| Err(Error::output(Path::new("image"), "there is no graphics driver", "install one")),
             film: draw_noise,
             frames: |_, _| Err("there is no graphics driver".to_owned()),
             bench_frames: |_, _| Err(Error::output(Path::new("frames"), "there is no graphics driver", "install one")),
@@ -456,7 +456,7 @@ fn lesson_check_reports_what_students_would_miss() {
     refuses(&["learn", "fair.ron"], folder.path(), &["fair.ron: not a lesson", "(.md)"]);
     for (from, to, expected) in [
         ("```ask", "```aks", "line 8: a code block of the language \"aks\" contains a task"),
-        ("Text.", "![A dune](dune.png)", "line 4: the picture \"dune.png\" cannot be read"),
+        ("Text.", "![A dune](dune.png)", "line 4: the image \"dune.png\" cannot be read"),
         ("## Run", "## For the teacher\n\n## Run", "\"Run\" is never shown"),
         ("ticks: 1", "ticks: 1, sped: 3", "line 9: unknown field `sped`"),
     ] {
@@ -501,7 +501,7 @@ fn video_has_title_card_and_fades() {
 /// Returns the first byte of the pixels of a PNG.
 fn corner(path: &Path) -> u8 {
     let (_, pixels) =
-        thalweg_scene::io::picture_of(&fs::read(path).expect("it was written")).expect("it is an RGB image");
+        thalweg_scene::io::decode_png_rgb8(&fs::read(path).expect("it was written")).expect("it is an RGB image");
     pixels[0]
 }
 

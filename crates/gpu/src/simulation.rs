@@ -523,7 +523,7 @@ fn cell_sources(terrain: &Terrain) -> Vec<CellSource> {
     let of = |source: &Source| {
         let cells = source.cells(terrain);
         let rate = source.rate / (cells.len() as f32 * terrain.cell_area() as f32);
-        CellSource { source: source.clone(), cells, rate }
+        CellSource { source: *source, cells, rate }
     };
     terrain.sources.iter().map(of).collect()
 }

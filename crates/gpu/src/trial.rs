@@ -61,7 +61,8 @@ pub fn self_test(device: &Device) -> Result<(), DeviceError> {
     run.download(&mut card)?;
     for layer in [Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended] {
         let [found, change] = [&card, &start].map(|other| difference(&processor.terrain, &other.terrain, layer));
-        if !(found <= TOLERANCE * change) {
+        let agrees = found <= TOLERANCE * change;
+        if !agrees {
             let wrong = format!(
                 "{} fails the self-test: its {} differs from that of the processor by {:.2} % of the change",
                 device.name(),

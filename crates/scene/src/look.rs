@@ -102,7 +102,7 @@ pub struct Look {
     /// Quantity along the ramp, from the first to the fifth colour.
     #[reflect(@choice().title("Ramp quantity").source("this work").only("color_by=ramp").main())]
     pub ramp_along: RampQuantity,
-    /// Second quantity, which blends from the first five colours of the ramp to the second five. With Nothing, only the first
+    /// Second quantity, which blends from the first five colours of the ramp to the second five. With None, only the first
     /// five are used.
     #[reflect(@choice().title("Second ramp quantity").source("this work").only("color_by=ramp").main())]
     pub ramp_across: RampQuantity,

@@ -403,8 +403,8 @@ pub fn lessons_file() -> Option<PathBuf> {
 /// Returns the folder of screenshots.
 pub fn screenshot_folder() -> PathBuf {
     let user = directories::UserDirs::new();
-    let pictures = user.as_ref().and_then(|user| user.picture_dir().map(Path::to_owned));
-    pictures.or_else(|| user.map(|user| user.home_dir().to_owned())).unwrap_or_default().join("Thalweg")
+    let folder = user.as_ref().and_then(|user| user.picture_dir().map(Path::to_owned));
+    folder.or_else(|| user.map(|user| user.home_dir().to_owned())).unwrap_or_default().join("Thalweg")
 }
 
 #[cfg(test)]

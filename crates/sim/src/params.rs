@@ -476,7 +476,9 @@ pub fn choice_title(name: &str) -> String {
         "fbm" => "fBm".to_owned(),
         "in-learn" => "In Learn".to_owned(),
         "bend" => "Curvature".to_owned(),
-        "nowhere" => "None".to_owned(),
+        "nowhere" | "nothing" => "None".to_owned(),
+        "land" => "Terrain slope".to_owned(),
+        "droplets" => "Droplet streams".to_owned(),
         other => title(other),
     }
 }

@@ -16,7 +16,7 @@ pub struct CheckResults {
     /// Results in the order of the checks.
     pub found: Vec<CheckResult>,
     /// Running check, with its index.
-    work: Option<BackgroundTask<usize, CheckResult>>,
+    task: Option<BackgroundTask<usize, CheckResult>>,
 }
 
 /// Command for the checks of this machine.
@@ -64,19 +64,19 @@ impl CheckResults {
 
     /// Starts the check at an index, if there is one.
     fn make(&mut self, place: usize) {
-        self.work = CHECKS.get(place).map(|check| BackgroundTask::start(place, || check.run()));
+        self.task = CHECKS.get(place).map(|check| BackgroundTask::start(place, || check.run()));
     }
 
     /// Returns `true` while checks are running.
     pub fn is_running(&self) -> bool {
-        self.work.is_some()
+        self.task.is_some()
     }
 }
 
 /// Stores the result of a finished check, and starts the next.
 fn follow(mut checkup: ResMut<CheckResults>) {
-    if let Some(work) = checkup.work.take_if(|work| work.is_finished()) {
-        checkup.make(work.request + 1);
-        checkup.found.extend(work.join());
+    if let Some(task) = checkup.task.take_if(|task| task.is_finished()) {
+        checkup.make(task.request + 1);
+        checkup.found.extend(task.join());
     }
 }

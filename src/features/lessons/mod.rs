@@ -1,7 +1,7 @@
 //! Lessons: commands of the student, and their effect on simulation and panels.
 
+mod image;
 mod panel;
-mod picture;
 mod step;
 
 use crate::world::{
@@ -116,21 +116,21 @@ fn close(_: On<ProjectReplaced>, mut notices: ResMut<Notices>, mut commands: Com
 
 /// Replaces the simulations by those prepared for a step, and runs it, unless the lesson has gone on meanwhile.
 fn run_prepared(In((task, of, sessions)): In<(Task, u64, Vec<Session>)>, mut params: LessonParams) {
-    let LessonParams { work, lesson, .. } = &mut params;
+    let LessonParams { project, lesson, .. } = &mut params;
     let is_current = lesson.as_ref().is_some_and(|lesson| lesson.attempt.current_step().task.as_ref() == Some(&task));
-    if !is_current || of != work.simulations.project_id() {
+    if !is_current || of != project.simulations.project_id() {
         return;
     }
     let restarts = matches!(task, Task::Run { restart: true, .. });
-    work.notices.retract(EditCommand::Undo);
+    project.notices.retract(EditCommand::Undo);
     let label = if restarts { Label::Restart } else { Label::Lesson };
-    work.history.replace(&mut work.simulations, label, |simulations| {
+    project.history.replace(&mut project.simulations, label, |simulations| {
         simulations.all_mut().iter_mut().zip(sessions).for_each(|(session, prepared)| *session = prepared);
     });
     if restarts {
-        work.mark_started();
+        project.mark_started();
     } else {
-        work.revision.next_state();
+        project.revision.next_state();
     }
     params.begin_run(&task);
 }
@@ -138,7 +138,7 @@ fn run_prepared(In((task, of, sessions)): In<(Task, u64, Vec<Session>)>, mut par
 /// State that a lesson reads and changes.
 #[derive(SystemParam)]
 struct LessonParams<'w, 's> {
-    work: ProjectParams<'w>,
+    project: ProjectParams<'w>,
     lesson: Option<ResMut<'w, CurrentLesson>>,
     answers: ResMut<'w, LessonAnswers>,
     document: ResMut<'w, Document>,
@@ -154,7 +154,7 @@ impl LessonParams<'_, '_> {
     /// Handles a command for the open lesson.
     fn handle(&mut self, command: &LessonCommand) {
         let Some(lesson) = &mut self.lesson else {
-            self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
+            self.project.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
         let attempt = &mut lesson.attempt;
@@ -173,7 +173,7 @@ impl LessonParams<'_, '_> {
             LessonCommand::AskToReopen => {
                 let text =
                     "Restart all simulations of this lesson? Their current state is replaced. Your answers are kept.";
-                self.work.notices.offer(NoticeLevel::Warning, text, Some(("Restart", LessonCommand::Reopen.into())));
+                self.project.notices.offer(NoticeLevel::Warning, text, Some(("Restart", LessonCommand::Reopen.into())));
             }
             LessonCommand::Restart => {
                 let path = attempt.lesson.path.clone();
@@ -183,7 +183,7 @@ impl LessonParams<'_, '_> {
                 let removed = self.answers.progress.forget(&path);
                 self.answers.forgotten = Some((path, removed));
                 let text = "Your answers to this lesson were deleted.";
-                self.work.notices.offer(
+                self.project.notices.offer(
                     NoticeLevel::Info,
                     text,
                     Some(("Restore answers", LessonCommand::RestoreAnswers.into())),
@@ -191,7 +191,7 @@ impl LessonParams<'_, '_> {
             }
             _ => {
                 self.close();
-                self.work.transport.speed = *SPEEDS.start();
+                self.project.transport.speed = *SPEEDS.start();
             }
         }
         self.save();
@@ -207,7 +207,7 @@ impl LessonParams<'_, '_> {
     /// Saves the answers.
     fn save(&mut self) {
         let attempt = self.lesson.as_ref().map(|lesson| &lesson.attempt);
-        self.answers.save(attempt, &mut self.work.jobs);
+        self.answers.save(attempt, &mut self.project.jobs);
     }
 
     /// Turns the camera in a direction that the lesson requests.
@@ -219,7 +219,7 @@ impl LessonParams<'_, '_> {
 
     /// Opens a lesson on the current session.
     fn teach(&mut self, lesson: Lesson) {
-        self.work.transport.pause();
+        self.project.transport.pause();
         self.commands.trigger(OpenWorkspace(Workspace::Learn));
         // Lessons hide the panel of the brush.
         self.brushes.active = None;
@@ -230,14 +230,14 @@ impl LessonParams<'_, '_> {
         // Probes of the previous lesson have no meaning here.
         self.probes.clear();
         let attempt = self.answers.progress.attempt(lesson);
-        self.commands.insert_resource(CurrentLesson::new(attempt, &self.work.simulations));
+        self.commands.insert_resource(CurrentLesson::new(attempt, &self.project.simulations));
     }
 
     /// Reopens the lesson from its start and keeps the answers.
     fn reopen(&mut self) {
         let Some(lesson) = &self.lesson else { return };
         let path = lesson.attempt.lesson.path.clone();
-        opening::open(&mut self.work, &mut self.document, &path, &Options::default());
+        opening::open(&mut self.project, &mut self.document, &path, &Options::default());
     }
 
     fn restore_answers(&mut self) {
@@ -281,14 +281,14 @@ impl LessonParams<'_, '_> {
         let attempt = &mut lesson.attempt;
         let task = attempt.current_step().task.clone();
         let Some(task @ Task::Measure { key, .. }) = &task else { return };
-        self.work.finish_tick();
-        match task.measure(self.work.simulations.selected(), &attempt.answers) {
+        self.project.finish_tick();
+        match task.measure(self.project.simulations.selected(), &attempt.answers) {
             Some(found) => {
                 attempt.answers.insert(key.clone(), Answer::Measured { read, found });
             }
             None => {
                 let text = "There is nothing to measure at the moment. Restart the simulations of this lesson.";
-                self.work.notices.offer(NoticeLevel::Info, text, Some(("Restart", LessonCommand::Reopen.into())));
+                self.project.notices.offer(NoticeLevel::Info, text, Some(("Restart", LessonCommand::Reopen.into())));
             }
         }
     }
@@ -299,16 +299,16 @@ impl LessonParams<'_, '_> {
         let Some(task) = lesson.attempt.current_step().task.clone() else { return };
         let Task::Run { set, enable, restart, .. } = &task else { return };
         let changes = *restart || !set.is_empty() || enable.is_some();
-        if !lesson.is_of(&self.work.simulations) {
+        if !lesson.is_of(&self.project.simulations) {
             return self.reopen();
         }
         if !changes {
             return self.begin_run(&task);
         }
-        self.work.transport.pause();
-        self.work.finish_tick();
-        let mut sessions = self.work.simulations.all().to_vec();
-        let of = self.work.simulations.project_id();
+        self.project.transport.pause();
+        self.project.finish_tick();
+        let mut sessions = self.project.simulations.all().to_vec();
+        let of = self.project.simulations.project_id();
         let prepare = move |_: &JobProgress| {
             for session in &mut sessions {
                 session.record_sculpted_start();
@@ -318,33 +318,33 @@ impl LessonParams<'_, '_> {
             }
             Ok((task, of, sessions))
         };
-        self.work.jobs.start(&mut self.work.notices, Job::new(JobKind::Open, ""), prepare, run_prepared);
+        self.project.jobs.start(&mut self.project.notices, Job::new(JobKind::Open, ""), prepare, run_prepared);
     }
 
     /// Runs the simulation of the current step from the current state.
     fn begin_run(&mut self, task: &Task) {
         let Task::Run { ticks, speed, seen_from, .. } = task else { return };
         self.turn_camera(*seen_from);
-        let until = self.work.simulations.ticks() + ticks;
+        let until = self.project.simulations.ticks() + ticks;
         if let Some(lesson) = &mut self.lesson {
-            lesson.start_run(until, &self.work.simulations, *self.work.revision);
+            lesson.start_run(until, &self.project.simulations, *self.project.revision);
         }
-        self.work.transport.pause();
-        (self.work.transport.playing, self.work.transport.speed) = (*ticks > 0, *speed);
+        self.project.transport.pause();
+        (self.project.transport.playing, self.project.transport.speed) = (*ticks > 0, *speed);
     }
 
     fn save_copy(&mut self, to: &Path) {
         let Some(lesson) = &self.lesson else {
-            self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
+            self.project.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
         let from = lesson.attempt.lesson.path.clone();
-        self.work.jobs.save(&mut self.work.notices, to, move |path, _| lesson::copy(&from, path));
+        self.project.jobs.save(&mut self.project.notices, to, move |path, _| lesson::copy(&from, path));
     }
 
     fn save_report(&mut self, path: &Path) {
         let Some(lesson) = &self.lesson else {
-            self.work.notices.notify(NoticeLevel::Info, NO_LESSON);
+            self.project.notices.notify(NoticeLevel::Info, NO_LESSON);
             return;
         };
         let content = LessonReport {
@@ -353,17 +353,17 @@ impl LessonParams<'_, '_> {
             student: self.answers.progress.name.clone(),
             date: report::today(),
             charts: self.charts(),
-            terrain: TopViewImage::of(self.work.simulations.selected()),
+            terrain: TopViewImage::of(self.project.simulations.selected()),
         };
         let save = move |path: &Path, _: &JobProgress| report::save(&content, path);
-        self.work.jobs.save(&mut self.work.notices, path, save);
+        self.project.jobs.save(&mut self.project.notices, path, save);
     }
 
     /// Returns charts of the current state.
     fn charts(&self) -> Vec<Chart> {
         let (units, found) = (
-            self.work.preferences.settings.units,
-            Statistics::of(&self.work.simulations.selected().simulation.terrain),
+            self.project.preferences.settings.units,
+            Statistics::of(&self.project.simulations.selected().simulation.terrain),
         );
         let mut shown = vec![charts::volume(&self.record, units), charts::hypsometry(&found, units)];
         shown.extend(charts::discharge(&self.record, units));

@@ -1,6 +1,6 @@
 //! Steps of the open lesson: text, task, and comparison of the answer.
 
-use super::{LessonCommand, panel::LessonPanelParams, picture::picture_ui};
+use super::{LessonCommand, image::image_ui, panel::LessonPanelParams};
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -112,14 +112,14 @@ fn wrong_terrain_ui(ui: &mut Ui) -> Option<AppCommand> {
 /// Markdown cache, kept between frames.
 type Cache = Arc<Mutex<CommonMarkCache>>;
 
-/// Draws Markdown of a step of the lesson at a path, with its pictures between the paragraphs.
+/// Draws Markdown of a step of the lesson at a path, with its images between the paragraphs.
 fn text_ui(ui: &mut Ui, step: (&Path, usize), text: &str) {
     let mut from = 0;
-    // Most texts have no picture.
-    let links = if text.contains("![") { lesson::pictures(text) } else { Vec::new() };
+    // Most texts have no image.
+    let links = if text.contains("![") { lesson::image_links(text) } else { Vec::new() };
     for link in &links {
         markdown_ui(ui, &text[from..link.range.start]);
-        picture_ui(ui, step, link);
+        image_ui(ui, step, link);
         from = link.range.end;
     }
     markdown_ui(ui, &text[from..]);

@@ -16,16 +16,16 @@ type PreviewPixels = ([usize; 2], Vec<u8>);
 pub(super) struct TerrainPreview {
     /// Last preview; without a texture if rendering failed.
     drawn: Option<(NewTerrain, Option<TextureHandle>)>,
-    work: Option<BackgroundTask<NewTerrain, Option<PreviewPixels>>>,
+    task: Option<BackgroundTask<NewTerrain, Option<PreviewPixels>>>,
 }
 
 impl TerrainPreview {
     /// Paints a terrain with `cells` along its longer side, or the last preview until it is rendered. Starts rendering a changed
     /// terrain if it `may_begin`. Returns `true` while rendering.
     pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewTerrain, cells: u32, may_begin: bool) -> bool {
-        if let Some(work) = self.work.take_if(|work| work.is_finished()) {
-            let of = work.request.clone();
-            let pixels = work.join().flatten();
+        if let Some(task) = self.task.take_if(|task| task.is_finished()) {
+            let of = task.request.clone();
+            let pixels = task.join().flatten();
             let texture = pixels.map(|(size, pixels)| {
                 let image = egui::ColorImage::from_rgb(size, &pixels);
                 ui.ctx().load_texture("new land", image, egui::TextureOptions::LINEAR)
@@ -33,9 +33,9 @@ impl TerrainPreview {
             self.drawn = Some((of, texture));
         }
         let is_drawn = self.drawn.as_ref().is_some_and(|(of, _)| of == land);
-        if !is_drawn && may_begin && self.work.is_none() {
+        if !is_drawn && may_begin && self.task.is_none() {
             let of = land.clone();
-            self.work = Some(BackgroundTask::start(land.clone(), move || of.preview(cells).ok()));
+            self.task = Some(BackgroundTask::start(land.clone(), move || of.preview(cells).ok()));
         }
         if !is_drawn {
             ui.ctx().request_repaint_after_secs(LOOKS_AGAIN);
@@ -48,6 +48,6 @@ impl TerrainPreview {
                 ui.painter().rect_filled(place, 3.0, ui.visuals().extreme_bg_color);
             }
         }
-        self.work.is_some()
+        self.task.is_some()
     }
 }

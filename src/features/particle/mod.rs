@@ -72,23 +72,23 @@ fn trace(followed: Res<FollowedParticle>, mut trace: Single<&mut MapPlaces, With
     trace.set_if_neq(MapPlaces(followed.track.iter().flat_map(ParticleTrajectory::places).collect()));
 }
 
-fn handle_command(command: On<ParticleCommand>, mut work: ProjectParams, mut followed: ResMut<FollowedParticle>) {
+fn handle_command(command: On<ParticleCommand>, mut project: ProjectParams, mut followed: ResMut<FollowedParticle>) {
     match command.event() {
-        ParticleCommand::Release(place) => release(&mut work, &mut followed, *place),
+        ParticleCommand::Release(place) => release(&mut project, &mut followed, *place),
         ParticleCommand::Unfollow => followed.track = None,
     }
 }
 
 /// Runs a particle from a place on a copy of the terrain.
-fn release(work: &mut ProjectParams, followed: &mut FollowedParticle, place: [f32; 2]) {
-    work.transport.pause();
-    work.finish_tick();
+fn release(project: &mut ProjectParams, followed: &mut FollowedParticle, place: [f32; 2]) {
+    project.transport.pause();
+    project.finish_tick();
     // Memory for the copy.
-    if !work.has_room(work.simulations.selected().bytes()) {
+    if !project.has_room(project.simulations.selected().bytes()) {
         return;
     }
-    let of = (work.revision.start, work.simulations.selected_index());
-    let simulation = &work.simulations.selected().simulation;
+    let of = (project.revision.start, project.simulations.selected_index());
+    let simulation = &project.simulations.selected().simulation;
     let has_particles = simulation.slots.iter().any(|slot| slot.enabled && matches!(slot.key(), "droplets" | "wind"));
     followed.track = ParticleTrajectory::of(simulation, place, of);
     followed.releases += 1;
@@ -99,7 +99,7 @@ fn release(work: &mut ProjectParams, followed: &mut FollowedParticle, place: [f3
         } else {
             "No enabled process has particles. Enable Droplets, or Wind in its published mode."
         };
-        work.notices.notify(NoticeLevel::Info, text);
+        project.notices.notify(NoticeLevel::Info, text);
     }
 }
 

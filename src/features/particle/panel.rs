@@ -34,14 +34,14 @@ pub struct ParticlePlayback {
     /// `true` while playing.
     plays: bool,
     /// Playback rate, in steps per second.
-    pace: f32,
+    steps_per_second: f32,
     /// Number of the release that is played; another one starts from the beginning.
     of: u64,
 }
 
 impl Default for ParticlePlayback {
     fn default() -> Self {
-        Self { step: 0.0, plays: true, pace: 10.0, of: 0 }
+        Self { step: 0.0, plays: true, steps_per_second: 10.0, of: 0 }
     }
 }
 
@@ -50,7 +50,7 @@ impl ParticlePlayback {
     fn advance(&mut self, context: &egui::Context, last: usize) {
         if self.plays {
             let seconds = context.input(|input| input.stable_dt).min(0.1);
-            self.step = (self.step + self.pace * seconds).min(last as f32);
+            self.step = (self.step + self.steps_per_second * seconds).min(last as f32);
             self.plays = self.step < last as f32;
             context.request_repaint();
         }
@@ -141,9 +141,11 @@ fn steps_ui(ui: &mut Ui, following: &mut ParticlePlayback, last: usize) {
     });
     ui.horizontal(|ui| {
         let label = ui.label("Steps per second");
-        let slider =
-            NumberField::new("Steps per second", "", PLAYBACK_RATES)
-                .slider_ui(ui, &mut following.pace, |slider| slider.logarithmic(true).max_decimals(0));
+        let slider = NumberField::new("Steps per second", "", PLAYBACK_RATES).slider_ui(
+            ui,
+            &mut following.steps_per_second,
+            |slider| slider.logarithmic(true).max_decimals(0),
+        );
         slider.labelled_by(label.id);
     });
 }

@@ -279,8 +279,8 @@ fn dragged_ui(context: &egui::Context, dialog: &PlaylistDialog) {
     };
     if let Some(card) = dialog.cards.iter().find(|card| Path::new(card.name) == name) {
         let layer = egui::LayerId::new(egui::Order::Tooltip, egui::Id::new("dragged scene"));
-        let picture = 0.8 * egui::Vec2::from(style::SMALL_CARD_SIZE);
-        card.paint(&context.layer_painter(layer), egui::Rect::from_min_size(pointer + egui::vec2(10.0, 6.0), picture));
+        let size = 0.8 * egui::Vec2::from(style::SMALL_CARD_SIZE);
+        card.paint(&context.layer_painter(layer), egui::Rect::from_min_size(pointer + egui::vec2(10.0, 6.0), size));
     }
 }
 
@@ -377,14 +377,14 @@ fn row_ui(ui: &mut Ui, number: usize, dialog: &PlaylistDialog) -> (egui::Rect, O
     let icons = FontId::proportional(16.0);
     painter.text(middle(10.0), egui::Align2::CENTER_CENTER, icon::DOTS_SIX_VERTICAL, icons.clone(), weak);
     let [wide, high] = [1.6, 1.0].map(|share: f32| share * (row.height() - 8.0));
-    let picture = egui::Rect::from_center_size(middle(22.0 + 0.5 * wide), egui::vec2(wide, high));
+    let thumbnail = egui::Rect::from_center_size(middle(22.0 + 0.5 * wide), egui::vec2(wide, high));
     match dialog.cards.iter().find(|card| item.open == Path::new(card.name)) {
-        Some(card) => card.paint(painter, picture),
+        Some(card) => card.paint(painter, thumbnail),
         None => {
-            painter.text(picture.center(), egui::Align2::CENTER_CENTER, icon::FILE, icons, weak);
+            painter.text(thumbnail.center(), egui::Align2::CENTER_CENTER, icon::FILE, icons, weak);
         }
     }
-    let (words, buttons) = (picture.right() + 8.0, 84.0);
+    let (words, buttons) = (thumbnail.right() + 8.0, 84.0);
     let lines = painter.with_clip_rect(row.with_min_x(words).with_max_x(row.right() - buttons));
     let line = |y: f32, text: String, size: f32, color| {
         let place = egui::pos2(words, row.top() + y * row.height());

@@ -191,8 +191,8 @@ fn draw(
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = Ui::new(context.clone(), "desk".into(), builder);
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
-    let (asked, picture) = presenter_ui(&mut root, &state, presenter_state, size.x / size.y);
-    let (rect, _) = snap_to_pixels(picture, context.pixels_per_point());
+    let (asked, view_rect) = presenter_ui(&mut root, &state, presenter_state, size.x / size.y);
+    let (rect, _) = snap_to_pixels(view_rect, context.pixels_per_point());
     if panels.view != rect {
         panels.view = rect;
     }
@@ -231,20 +231,20 @@ pub fn presenter_ui(
     let area = root.available_rect_before_wrap().shrink(10.0);
     let size = egui::vec2(area.width(), area.width() / aspect);
     let size = size * (HIGHEST * area.height() / size.y).min(1.0);
-    let picture = egui::Rect::from_center_size(area.center_top() + egui::vec2(0.0, 0.5 * size.y), size);
+    let view_rect = egui::Rect::from_center_size(area.center_top() + egui::vec2(0.0, 0.5 * size.y), size);
     // The surroundings of the view look like a panel.
     let (fill, free) = (root.visuals().panel_fill, area.expand(10.0));
     for part in [
-        free.with_max_y(picture.top()),
-        free.with_min_y(picture.bottom()),
-        free.with_max_x(picture.left()).with_min_y(picture.top()).with_max_y(picture.bottom()),
-        free.with_min_x(picture.right()).with_min_y(picture.top()).with_max_y(picture.bottom()),
+        free.with_max_y(view_rect.top()),
+        free.with_min_y(view_rect.bottom()),
+        free.with_max_x(view_rect.left()).with_min_y(view_rect.top()).with_max_y(view_rect.bottom()),
+        free.with_min_x(view_rect.right()).with_min_y(view_rect.top()).with_max_y(view_rect.bottom()),
     ] {
         root.painter().rect_filled(part, 0.0, fill);
     }
-    let below = area.with_min_y(picture.bottom() + 8.0);
+    let below = area.with_min_y(view_rect.bottom() + 8.0);
     root.scope_builder(egui::UiBuilder::new().max_rect(below), |ui| asked.extend(list_ui(ui, state, presenter_state)));
-    (asked, picture)
+    (asked, view_rect)
 }
 
 /// Formats a time as minutes and seconds, with hours if there are any.

@@ -80,11 +80,11 @@ fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: Res
         params: simulations.selected().rivers.clone(),
         chosen: rivers.selected_place,
     };
-    if let Some(work) = rivers.job.take_if(|work| work.is_finished()) {
-        rivers.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
+    if let Some(task) = rivers.job.take_if(|task| task.is_finished()) {
+        rivers.rest = Some(Instant::now() + SHORTEST.max(task.elapsed() * SHARE));
         // An outdated result is discarded.
-        if work.request == question
-            && let Some(found) = work.join()
+        if task.request == question
+            && let Some(found) = task.join()
         {
             rivers.study = Some(found);
         }

@@ -39,11 +39,11 @@ pub fn plugin(app: &mut App) {
     app.add_observer(handle_command);
 }
 
-fn handle_command(command: On<DrainageCommand>, mut work: ProjectParams) {
+fn handle_command(command: On<DrainageCommand>, mut project: ProjectParams) {
     match *command.event() {
         DrainageCommand::CarveOutlets(limits) => {
-            let bytes = work.bytes_of_copy();
-            let Some((before, _)) = work.lock("Carving outlets", bytes) else { return };
+            let bytes = project.bytes_of_copy();
+            let Some((before, _)) = project.lock("Carving outlets", bytes) else { return };
             let carve = move |progress: &JobProgress| {
                 let mut sessions = before.all().to_vec();
                 let mut all = BreachReport::default();
@@ -55,32 +55,32 @@ fn handle_command(command: On<DrainageCommand>, mut work: ProjectParams) {
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, all))
             };
-            work.jobs.start(
-                &mut work.notices,
+            project.jobs.start(
+                &mut project.notices,
                 Job::new(JobKind::Exclusive, "Carving outlets…"),
                 carve,
                 apply_carved_outlets,
             );
         }
         DrainageCommand::FillLakes => {
-            let bytes = work.bytes_of_copy();
-            let Some((before, _)) = work.lock("Filling lakes", bytes) else { return };
+            let bytes = project.bytes_of_copy();
+            let Some((before, _)) = project.lock("Filling lakes", bytes) else { return };
             let fill = move |progress: &JobProgress| {
                 let mut sessions = before.all().to_vec();
                 let added: f64 = sessions.iter_mut().map(|session| session.simulation.fill_lakes()).sum();
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, added))
             };
-            work.jobs.start(
-                &mut work.notices,
+            project.jobs.start(
+                &mut project.notices,
                 Job::new(JobKind::Exclusive, "Filling lakes…"),
                 fill,
                 apply_filled_lakes,
             );
         }
         DrainageCommand::FillRivers => {
-            let bytes = work.simulations.all().iter().map(Session::bytes_to_fill).sum();
-            let Some((before, _)) = work.lock("Filling rivers", bytes) else { return };
+            let bytes = project.simulations.all().iter().map(Session::bytes_to_fill).sum();
+            let Some((before, _)) = project.lock("Filling rivers", bytes) else { return };
             let balance = move |progress: &JobProgress| {
                 let (sessions, all) = (before.all(), before.all().len() as f32);
                 let balance = |(index, session): (usize, &Session)| {
@@ -93,8 +93,8 @@ fn handle_command(command: On<DrainageCommand>, mut work: ProjectParams) {
                 };
                 sessions.iter().enumerate().map(balance).collect::<Result<Vec<_>, _>>()
             };
-            work.jobs.start(
-                &mut work.notices,
+            project.jobs.start(
+                &mut project.notices,
                 Job::new(JobKind::Exclusive, "Filling rivers…"),
                 balance,
                 apply_filled_rivers,
@@ -111,49 +111,54 @@ fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Err
 }
 
 /// Applies sessions with carved outlets, and reports the result.
-fn apply_carved_outlets(In((sessions, breached)): In<(Vec<Session>, BreachReport)>, mut work: ProjectParams) {
+fn apply_carved_outlets(In((sessions, breached)): In<(Vec<Session>, BreachReport)>, mut project: ProjectParams) {
     let BreachReport { cut, skipped: left, volume: taken } = breached;
-    replace_simulations(&mut work, Label::Carved, sessions);
+    replace_simulations(&mut project, Label::Carved, sessions);
     let left = if left == 0 { String::new() } else { format!(" {left} would need longer or deeper cuts.") };
     let text = match cut {
         0 => format!("No outlets were carved.{left}"),
         cut => {
-            let taken = volume(work.preferences.settings.units, taken);
+            let taken = volume(project.preferences.settings.units, taken);
             format!("Carved outlets from {cut} depressions: {taken} of ground removed.{left}")
         }
     };
-    work.notices.notify(NoticeLevel::Info, text);
+    project.notices.notify(NoticeLevel::Info, text);
 }
 
 /// Applies sessions whose lakes were filled with this volume of water in cubic metres, and reports the result.
-fn apply_filled_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut work: ProjectParams) {
-    replace_simulations(&mut work, Label::LakesFilled, sessions);
-    let added = (added > 0.0).then(|| volume(work.preferences.settings.units, added));
+fn apply_filled_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut project: ProjectParams) {
+    replace_simulations(&mut project, Label::LakesFilled, sessions);
+    let added = (added > 0.0).then(|| volume(project.preferences.settings.units, added));
     let text = added.map_or("There are no depressions to fill.".to_owned(), |added| {
         format!("Filled every depression to its spill point: {added} of water.")
     });
-    work.notices.notify(NoticeLevel::Info, text);
+    project.notices.notify(NoticeLevel::Info, text);
 }
 
 /// Replaces every simulation with that of the corresponding session.
-fn replace_simulations(work: &mut ProjectParams, label: Label, sessions: Vec<Session>) {
+fn replace_simulations(project: &mut ProjectParams, label: Label, sessions: Vec<Session>) {
     let mut edited = sessions.into_iter().map(|session| session.simulation);
-    work.change_layers(label, |simulation| {
+    project.change_layers(label, |simulation| {
         *simulation = edited.next().expect("every session was edited");
     });
 }
 
 /// Fills the rivers of all simulations to the computed steady states, and reports the result.
-fn apply_filled_rivers(In(balances): In<Vec<Balance>>, mut work: ProjectParams) {
-    let units = work.preferences.settings.units;
+fn apply_filled_rivers(In(balances): In<Vec<Balance>>, mut project: ProjectParams) {
+    let units = project.preferences.settings.units;
     let has_converged = balances.iter().all(Balance::has_converged);
     let mut balances = balances.into_iter();
     let mut came = 0.0;
-    work.change_layers(Label::RiversFilled, |simulation| {
+    project.change_layers(Label::RiversFilled, |simulation| {
         came += balances.next().map_or(0.0, |balance| simulation.fill_rivers(balance));
     });
-    let flows =
-        work.simulations.selected().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
+    let flows = project
+        .simulations
+        .selected()
+        .simulation
+        .slots
+        .iter()
+        .any(|slot| slot.enabled && slot.process.info().moves_water);
     let still = if flows { "" } else { " Enable Water to let it flow." };
     let still = if has_converged {
         still.to_owned()
@@ -166,5 +171,5 @@ fn apply_filled_rivers(In(balances): In<Vec<Balance>>, mut work: ProjectParams) 
         }
         came => format!("Filled rivers and lakes with {} of water.{still}", volume(units, came)),
     };
-    work.notices.notify(NoticeLevel::Info, text);
+    project.notices.notify(NoticeLevel::Info, text);
 }

@@ -94,7 +94,7 @@ struct HistoryNode {
     id: u64,
     parent: Option<u64>,
     /// Identifier of its project, and its tick.
-    work: u64,
+    project_id: u64,
     tick: u64,
     /// Step that leads here from the parent; `None` for ticks alone.
     step: Option<UserStep>,
@@ -168,8 +168,8 @@ pub struct History {
     /// Undone steps, the last one last, each with the node to go to if ticks had run since.
     undone: Vec<(u64, Option<u64>)>,
     /// Identifier of the current project, and all projects of the tree without their layers.
-    work: u64,
-    works: BTreeMap<u64, Simulations>,
+    project_id: u64,
+    projects: BTreeMap<u64, Simulations>,
     /// Stroke in progress.
     open: Option<u64>,
     /// Number of changes, undos and redos so far.
@@ -185,7 +185,7 @@ pub struct History {
     cost: Duration,
     /// Node and change counts and the limit at the last check against the limit.
     trimmed: (u64, u64, usize),
-    pictures: thumbnail::ThumbnailCache,
+    thumbnails: thumbnail::ThumbnailCache,
 }
 
 /// Queries.
@@ -214,7 +214,7 @@ impl History {
         let mut children: BTreeMap<Option<u64>, usize> = BTreeMap::new();
         self.nodes.iter().for_each(|node| *children.entry(node.parent).or_default() += 1);
         let mut rows = Vec::new();
-        for node in self.nodes.iter().filter(|node| node.work == self.work || path.contains(&node.id)) {
+        for node in self.nodes.iter().filter(|node| node.project_id == self.project_id || path.contains(&node.id)) {
             let HistoryNode { id, parent, tick, .. } = *node;
             let label = self.label(id);
             let ends = parent.is_none() || children.get(&Some(id)) != Some(&1);
@@ -241,7 +241,7 @@ impl History {
     pub fn marks(&self) -> Vec<TimelinePosition> {
         let mut marks: Vec<TimelinePosition> = Vec::with_capacity(self.nodes.len());
         let (mut branches, mut parents) = (0, BTreeSet::new());
-        let own = self.nodes.iter().filter(|node| node.work == self.work);
+        let own = self.nodes.iter().filter(|node| node.project_id == self.project_id);
         for node in own.filter(|node| node.state.is_some() || self.is_reversible(node)) {
             let marked = |node: &HistoryNode| {
                 marks.binary_search_by_key(&node.id, |mark| mark.id).ok().map(|place| marks[place])
@@ -272,7 +272,7 @@ impl History {
     }
 
     /// Counts a change by the user that is saved with the project, but is not an undo step.
-    pub fn note_change(&mut self) {
+    pub fn record_change(&mut self) {
         self.changes += 1;
     }
 

@@ -12,8 +12,8 @@ const MOST_ENDS: usize = 32;
 impl History {
     /// Adds the saved snapshots of the current project, which was just opened.
     pub fn begin_with(&mut self, saved: &project::StoredTimeline, simulations: &Simulations) {
-        let (first, work) = (self.next, simulations.project_id());
-        let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work));
+        let (first, project_id) = (self.next, simulations.project_id());
+        let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.project_id == project_id));
         // Replaces the saved identifiers by unused ones.
         let place = |id: u64| saved.frames.iter().position(|frame| frame.id == id).map(|place| first + place as u64);
         for frame in &saved.frames {
@@ -21,10 +21,10 @@ impl History {
             let tick = frame.states.first().map_or(0, SimulationState::tick);
             let state = Some(NodeState::Packed(frame.states.clone()));
             let back = BTreeSet::new();
-            self.nodes.push(HistoryNode { id: self.next, parent, work, tick, step: None, back, state });
+            self.nodes.push(HistoryNode { id: self.next, parent, project_id, tick, step: None, back, state });
             self.next += 1;
         }
-        (self.here, self.work) = (saved.here.and_then(place).or(root), work);
+        (self.here, self.project_id) = (saved.here.and_then(place).or(root), project_id);
         if self.here != root {
             // The snapshots lack what the user did after the last one.
             self.push(simulations, None);
@@ -35,7 +35,7 @@ impl History {
     /// number of ends left out.
     fn store_branch_ends(&mut self, simulations: &Simulations) -> usize {
         let is_end = |node: &&HistoryNode| {
-            let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
+            let missing = node.state.is_none() && node.project_id == self.project_id && Some(node.id) != self.here;
             let stroke = matches!(node.change(), Some(StepChange::Brushed(..)));
             missing && stroke && self.children(node.id).next().is_none() && self.route(node.id).is_some()
         };
@@ -70,7 +70,7 @@ impl History {
     /// Returns the packed states of the current project.
     pub(in crate::world) fn packed_snapshots(&self) -> project::StoredTimeline {
         let packed = |node: &HistoryNode| match &node.state {
-            Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
+            Some(NodeState::Packed(states)) if node.project_id == self.project_id => Some((node.id, states.clone())),
             _ => None,
         };
         let before = |id: Option<u64>| self.ancestors(id).find_map(packed).map(|(id, _)| id);

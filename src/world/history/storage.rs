@@ -35,12 +35,14 @@ impl History {
 
     /// Stores everything of a project except its layers, before it is replaced.
     pub(super) fn store_project(&mut self, simulations: &mut Simulations) {
-        self.works.insert(simulations.project_id(), simulations.without_layers());
+        self.projects.insert(simulations.project_id(), simulations.without_layers());
     }
 
     /// Returns the last node with a stored state on the path to the current state.
     fn last_kept(&self) -> Option<&HistoryNode> {
-        self.ancestors(self.here).take_while(|node| node.work == self.work).find(|node| node.state.is_some())
+        self.ancestors(self.here)
+            .take_while(|node| node.project_id == self.project_id)
+            .find(|node| node.state.is_some())
     }
 
     /// Returns `true` if the current tick should get a snapshot, as soon as its cost is affordable.
@@ -119,7 +121,7 @@ impl History {
     /// Thins out snapshots if there are too many, and drops the oldest nodes beyond a memory limit in bytes.
     pub(super) fn enforce_budget(&mut self, budget: usize) {
         let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
-        self.works.retain(|id, _| *id == self.work || self.nodes.iter().any(|node| node.work == *id));
+        self.projects.retain(|id, _| *id == self.project_id || self.nodes.iter().any(|node| node.project_id == *id));
         while plain(self) > MAX_SNAPSHOTS && self.thin() {}
         while self.bytes() > budget && (self.thin() || self.drop_oldest()) {}
         let nodes: BTreeSet<u64> = self.nodes.iter().map(|node| node.id).collect();
@@ -130,8 +132,8 @@ impl History {
 
     /// Returns the memory of imported maps and sculpted starts that only the history keeps, in bytes.
     pub(in crate::world) fn bytes_of_starts(&self) -> usize {
-        let current = self.work;
-        let others = || self.works.iter().filter(move |(id, _)| **id != current).flat_map(|(_, other)| other.all());
+        let current = self.project_id;
+        let others = || self.projects.iter().filter(move |(id, _)| **id != current).flat_map(|(_, other)| other.all());
         let states = self.nodes.iter().filter_map(HistoryNode::packed).flat_map(|states| states.iter());
         let sculpted = states.filter_map(|state| state.shaped.as_ref());
         let sculpted = sculpted.chain(others().filter_map(Session::sculpted_start));
@@ -147,10 +149,10 @@ impl History {
         let last = self.done().first().copied();
         let needed = [self.here, last, last.and_then(|id| self.node(id)?.parent)];
         let Some(place) = self.nodes.iter().position(|node| !needed.contains(&Some(node.id))) else { return false };
-        let HistoryNode { id: oldest, work, .. } = self.nodes.remove(place);
+        let HistoryNode { id: oldest, project_id, .. } = self.nodes.remove(place);
         self.nodes.iter_mut().filter(|node| node.parent == Some(oldest)).for_each(|node| node.parent = None);
-        if work != self.work && self.nodes.iter().all(|node| node.work != work) {
-            self.works.remove(&work);
+        if project_id != self.project_id && self.nodes.iter().all(|node| node.project_id != project_id) {
+            self.projects.remove(&project_id);
         }
         true
     }
@@ -215,7 +217,7 @@ pub(in crate::world) fn follow(
     let is_packed =
         |node: &&mut HistoryNode| matches!(&node.state, Some(NodeState::Packing(packing)) if packing.is_finished());
     history.nodes.iter_mut().filter(is_packed).for_each(HistoryNode::collect);
-    history.work = simulations.project_id();
+    history.project_id = simulations.project_id();
     let is_packing = history.is_packing();
     let budget = preferences.settings.undo_bytes();
     let grown = (history.next, history.changes, budget);

@@ -34,57 +34,58 @@ pub struct Thumbnail {
 pub(super) struct ThumbnailCache {
     wanted: Option<u64>,
     last: Option<Arc<Thumbnail>>,
-    work: Option<BackgroundTask<u64, Option<Thumbnail>>>,
+    task: Option<BackgroundTask<u64, Option<Thumbnail>>>,
     /// Node that could not be rendered.
     failed: Option<u64>,
 }
 
 impl History {
     /// Returns the thumbnail of a node, if it was rendered last.
-    pub fn picture(&self, id: u64) -> Option<&Arc<Thumbnail>> {
-        self.pictures.last.as_ref().filter(|picture| picture.id == id)
+    pub fn thumbnail(&self, id: u64) -> Option<&Arc<Thumbnail>> {
+        self.thumbnails.last.as_ref().filter(|thumbnail| thumbnail.id == id)
     }
 
     /// Returns `true` if the thumbnail of this node was requested last.
     pub fn draws(&self, id: u64) -> bool {
-        self.pictures.wanted == Some(id) || self.pictures.failed == Some(id)
+        self.thumbnails.wanted == Some(id) || self.thumbnails.failed == Some(id)
     }
 
     /// Requests the thumbnail of a node.
     pub(in crate::world) fn draw(&mut self, id: u64) {
-        self.pictures.wanted = Some(id);
+        self.thumbnails.wanted = Some(id);
     }
 }
 
 /// Renders the requested thumbnail.
 pub(in crate::world) fn draw_wanted(simulations: Res<Simulations>, mut history: ResMut<History>) {
     let history = &mut *history;
-    if let Some(work) = history.pictures.work.take_if(|work| work.is_finished()) {
-        let id = work.request;
+    if let Some(task) = history.thumbnails.task.take_if(|task| task.is_finished()) {
+        let id = task.request;
         // A failed thumbnail is not retried.
-        match work.join().flatten() {
-            Some(picture) => history.pictures.last = Some(Arc::new(picture)),
-            None => (history.pictures.wanted, history.pictures.failed) = (None, Some(id)),
+        match task.join().flatten() {
+            Some(thumbnail) => history.thumbnails.last = Some(Arc::new(thumbnail)),
+            None => (history.thumbnails.wanted, history.thumbnails.failed) = (None, Some(id)),
         }
     }
-    let Some(id) = history.pictures.wanted.filter(|id| history.picture(*id).is_none()) else { return };
-    if history.pictures.work.is_some() {
+    let Some(id) = history.thumbnails.wanted.filter(|id| history.thumbnail(*id).is_none()) else { return };
+    if history.thumbnails.task.is_some() {
         return;
     }
     // Use the state of the node, or the last one before it in its project, as soon as it is packed.
-    let Some(work) = history.node(id).map(|node| node.work) else { return };
+    let Some(project_id) = history.node(id).map(|node| node.project_id) else { return };
     let packed = |node: &HistoryNode| match &node.state {
         Some(NodeState::Packed(states)) => Some((node.id, node.tick, Arc::clone(states))),
         _ => None,
     };
-    let last = history.ancestors(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
+    let last =
+        history.ancestors(Some(id)).take_while(|node| node.project_id == project_id).find(|node| node.state.is_some());
     let Some((of, tick, states)) = last.and_then(packed) else { return };
     let (run, looks) = (
         simulations.selected_index(),
         (simulations.selected().look.clone(), simulations.selected().water_look.clone()),
     );
     let draw = move || Some(Thumbnail { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
-    history.pictures.work = Some(BackgroundTask::start(id, draw));
+    history.thumbnails.task = Some(BackgroundTask::start(id, draw));
 }
 
 fn drawn(state: &SimulationState, (look, water_look): &(Look, WaterLook)) -> Option<Thumbnail> {

@@ -45,13 +45,13 @@ impl History {
         self.nodes.push(HistoryNode {
             id,
             parent,
-            work: simulations.project_id(),
+            project_id: simulations.project_id(),
             tick: simulations.ticks(),
             step,
             back,
             state: None,
         });
-        (self.here, self.work, self.next) = (Some(id), simulations.project_id(), id + 1);
+        (self.here, self.project_id, self.next) = (Some(id), simulations.project_id(), id + 1);
         id
     }
 
@@ -72,12 +72,12 @@ impl History {
     pub(super) fn is_at_node(&self, simulations: &Simulations) -> bool {
         let here = self.here.and_then(|id| self.node(id));
         simulations.between_ticks()
-            && here.is_some_and(|node| (node.tick, node.work) == (simulations.ticks(), simulations.project_id()))
+            && here.is_some_and(|node| (node.tick, node.project_id) == (simulations.ticks(), simulations.project_id()))
     }
 
     /// Returns `true` if a node follows from its parent without ticks and without replacing everything.
     pub(super) fn is_reversible(&self, node: &HistoryNode) -> bool {
-        let same = |parent: &HistoryNode| (parent.tick, parent.work) == (node.tick, node.work);
+        let same = |parent: &HistoryNode| (parent.tick, parent.project_id) == (node.tick, node.project_id);
         let parent = node.parent.and_then(|id| self.node(id));
         parent.is_some_and(same) && matches!(node.change(), Some(StepChange::Set(..) | StepChange::Brushed(..)))
     }
@@ -121,10 +121,10 @@ impl History {
     /// Restores a node, or the nearest state that is stored. Returns `false` if there is none.
     pub(super) fn go_to(&mut self, id: u64, simulations: &mut Simulations) -> bool {
         let Some(route) = self.nearest_route(id) else { return false };
-        let Some((work, states)) = self.states(route[0]) else { return false };
-        if simulations.project_id() != work {
+        let Some((project_id, states)) = self.states(route[0]) else { return false };
+        if simulations.project_id() != project_id {
             self.store_project(simulations);
-            *simulations = self.works.get(&work).unwrap_or(simulations).clone();
+            *simulations = self.projects.get(&project_id).unwrap_or(simulations).clone();
         }
         for (session, state) in simulations.all_mut().iter_mut().zip(&*states) {
             restore(session, state);
@@ -138,7 +138,7 @@ impl History {
                 None => {}
             }
         }
-        (self.here, self.work) = (route.last().copied(), work);
+        (self.here, self.project_id) = (route.last().copied(), project_id);
         self.back = self.here.and_then(|id| self.node(id)).map_or_else(BTreeSet::new, |node| node.back.clone());
         true
     }
@@ -148,7 +148,7 @@ impl History {
         let node = self.node_mut(id)?;
         node.collect();
         match &node.state {
-            Some(NodeState::Packed(states)) => Some((node.work, states.clone())),
+            Some(NodeState::Packed(states)) => Some((node.project_id, states.clone())),
             _ => None,
         }
     }

@@ -94,7 +94,7 @@ impl History {
             // Later states belong to the replaced start.
             self.nodes.retain(|node| node.id <= id);
             self.here = Some(id);
-            self.pictures = ThumbnailCache::default();
+            self.thumbnails = ThumbnailCache::default();
             self.changes += 1;
             self.undone.clear();
             return false;

@@ -80,7 +80,7 @@ fn playlist_scenes_pause_at_their_last_tick() {
     send(&mut app, PresentCommand::Go(-1));
     wait_for(&mut app, 2);
     // Leaving the Present workspace ends the presentation: a pending scene is dropped, and no shortcut opens the next one.
-    let work = app.world().resource::<Simulations>().project_id();
+    let project_id = app.world().resource::<Simulations>().project_id();
     send(&mut app, PresentCommand::Go(-1));
     send(&mut app, OpenWorkspace(Workspace::Sculpt));
     for _ in 0..100 {
@@ -90,7 +90,8 @@ fn playlist_scenes_pause_at_their_last_tick() {
     send(&mut app, PresentCommand::Go(1));
     app.update();
     assert!(
-        !app.world().contains_resource::<Presentation>() && app.world().resource::<Simulations>().project_id() == work
+        !app.world().contains_resource::<Presentation>()
+            && app.world().resource::<Simulations>().project_id() == project_id
     );
 }
 

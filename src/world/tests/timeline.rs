@@ -200,8 +200,8 @@ fn timeline_node_has_a_thumbnail() {
         send(app, HistoryCommand::Draw(id));
         for _ in 0..1000 {
             app.update();
-            if let Some(picture) = app.world().resource::<History>().picture(id) {
-                return Arc::clone(picture);
+            if let Some(thumbnail) = app.world().resource::<History>().thumbnail(id) {
+                return Arc::clone(thumbnail);
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -217,13 +217,13 @@ fn timeline_node_has_a_thumbnail() {
     send(&mut app, EditCommand::AddSand(1.0));
     app.update();
     let step = app.world().resource::<History>().here().expect("it is a step");
-    let picture = draw(&mut app, step);
-    let has_state = marks(&app).iter().any(|mark| mark.id == step) && picture.earlier.is_none();
-    assert!(has_state || picture.earlier.is_some_and(|tick| (1..=15).contains(&tick)), "{:?}", picture.earlier);
+    let thumbnail = draw(&mut app, step);
+    let has_state = marks(&app).iter().any(|mark| mark.id == step) && thumbnail.earlier.is_none();
+    assert!(has_state || thumbnail.earlier.is_some_and(|tick| (1..=15).contains(&tick)), "{:?}", thumbnail.earlier);
     // A node that does not exist has no thumbnail, and nothing waits for it.
     send(&mut app, HistoryCommand::Draw(u64::MAX));
     update_until_quiet(&mut app);
-    assert_eq!(app.world().resource::<History>().picture(u64::MAX), None);
+    assert_eq!(app.world().resource::<History>().thumbnail(u64::MAX), None);
 }
 
 /// Returns the rows of the history list.

@@ -24,7 +24,7 @@ pub(super) struct PixelLayout {
 pub(super) type TakeRow<'a> = dyn FnMut(&[u16]) -> Result<(), Error> + 'a;
 
 /// Reads an image as heights: greyscale values, encoded heights, or the luminance of colours. `rows` passes on all rows of `size`, and is
-/// called for each pass. `besides` is the memory that it needs, in bytes.
+/// called for each pass. `extra_bytes` is the memory that it needs, in bytes.
 ///
 /// # Errors
 /// The stated encoding does not fit the image, no pixel has data, a number is out of bounds, the memory budget is exceeded, or `rows` fails.
@@ -33,7 +33,7 @@ pub(super) fn read_pixels(
     expected: &ReadConstraints,
     size: (usize, usize),
     layout: PixelLayout,
-    besides: u64,
+    extra_bytes: u64,
     mut rows: impl FnMut(&mut TakeRow) -> Result<(), Error>,
 ) -> Result<Raster, Error> {
     let PixelLayout { channels, is_wide } = layout;
@@ -44,7 +44,7 @@ pub(super) fn read_pixels(
         // Layers are not heights.
         None if !may_encode || matches!(expected.purpose, Purpose::Layer(_)) => Encoding::Grey,
         None => {
-            expected.budget.request(path, besides)?;
+            expected.budget.request(path, extra_bytes)?;
             let mut detector = EncodingDetector::default();
             rows(&mut |row| {
                 detector.push(row, channels);
@@ -65,7 +65,7 @@ pub(super) fn read_pixels(
         warnings.push(format!("colour image; its luminance is used as height; {exact}"));
     }
     warnings.extend(recognition(encoding).filter(|_| asked.is_none()));
-    let layout = RasterLayout { besides, ..RasterLayout::new(size, samples, warnings) };
+    let layout = RasterLayout { extra_bytes, ..RasterLayout::new(size, samples, warnings) };
     expected.raster(path, layout, |pushed| {
         let mut values = vec![0.0; size.0];
         rows(&mut |row| {
@@ -247,8 +247,8 @@ mod tests {
         let gradient = |x: usize, y: usize| [1, (4 * y) as u8, (4 * x) as u8];
         let noise = |x: usize, y: usize| [(x * 37 + y * 101) as u8, (x * 91 + y * 57) as u8, (x * 17 + y * 31) as u8];
         let regions = |x: usize, _: usize| if x < 32 { [0, 50, 0] } else { [0, 0, 200] };
-        for picture in [&grey as &dyn Fn(usize, usize) -> [u8; 3], &gradient, &noise, &regions] {
-            assert_eq!(recognised(picture), Encoding::Grey);
+        for image in [&grey as &dyn Fn(usize, usize) -> [u8; 3], &gradient, &noise, &regions] {
+            assert_eq!(recognised(image), Encoding::Grey);
         }
     }
 }

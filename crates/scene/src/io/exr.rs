@@ -64,12 +64,12 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let mut warnings = Vec::new();
     let found = choice(path, expected, &headers, &mut warnings)?;
     let header = &headers[found.layer];
-    let (size, besides) = admitted(path, expected, &headers, found.layer)?;
+    let (size, extra_bytes) = admitted(path, expected, &headers, found.layer)?;
     let samples = match header.channels.list[found.channel].sample_type {
         SampleType::U32 => SampleScale::Integers([0.0, u32::MAX.into()]),
         _ => SampleScale::Floats,
     };
-    let layout = RasterLayout { besides, ..RasterLayout::new(size, samples, warnings) };
+    let layout = RasterLayout { extra_bytes, ..RasterLayout::new(size, samples, warnings) };
     if matches!(layout.samples, SampleScale::Integers(_)) {
         return assemble(path, expected, layout, (header, found), |value| value);
     }
@@ -93,9 +93,9 @@ fn admitted(
     let block = (block_width.min(width) * block_height.min(height)).saturating_mul(header.channels.bytes_per_pixel);
     // A block as stored, in transit and decompressed, plus the chunk offset table.
     let chunks: usize = headers.iter().map(|header| header.chunk_count).fold(0, usize::saturating_add);
-    let besides = block.saturating_mul(3).saturating_add(chunks.saturating_mul(16)) as u64;
-    expected.budget.request(path, besides)?;
-    Ok((size, besides))
+    let extra_bytes = block.saturating_mul(3).saturating_add(chunks.saturating_mul(16)) as u64;
+    expected.budget.request(path, extra_bytes)?;
+    Ok((size, extra_bytes))
 }
 
 /// Returns a value of a float channel, or NaN for the far plane.
@@ -308,8 +308,8 @@ fn write(
     let encoding = Encoding { line_order: LineOrder::Increasing, ..Encoding::SMALL_FAST_LOSSLESS };
     let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
     let tell = |share: f64| progress.done((share * 1e3) as usize, 1000);
-    let picture = Image::from_layer(layer);
-    output::create(path, |file| picture.write().on_progress(tell).to_buffered(file))
+    let image = Image::from_layer(layer);
+    output::create(path, |file| image.write().on_progress(tell).to_buffered(file))
 }
 
 /// Writes linear light: RGBA pixels in rows from top to bottom. Alpha is omitted if the image is opaque. Values outside the range of half

@@ -17,7 +17,7 @@ use std::{
 };
 
 pub use self::title::title_card;
-use super::{Error, ImagePixels, JobProgress, output, write_picture};
+use super::{Error, ImagePixels, JobProgress, output, write_png_rgb8};
 
 /// Extensions of video files, with the `ffmpeg` arguments of each.
 const KINDS: [(&str, &[&str]); 3] = [
@@ -175,7 +175,7 @@ impl VideoWriter {
         match &mut self.kind {
             FrameOutput::Folder => {
                 let file = self.path.join(format!("{:06}.png", self.frames + 1));
-                write_picture(&file, self.size, pixels, &JobProgress::default())?;
+                write_png_rgb8(&file, self.size, pixels, &JobProgress::default())?;
             }
             FrameOutput::Encoded { encoder, messages, .. } => {
                 let sent = encoder.stdin.as_mut().map(|pipe| pipe.write_all(pixels));
@@ -341,7 +341,7 @@ fn roll(
         }
         match shot {
             None => break,
-            Some(shot) => seen = shot().map(|picture| crop_or_pad(picture, film.size)).or(seen),
+            Some(shot) => seen = shot().map(|pixels| crop_or_pad(pixels, film.size)).or(seen),
         }
     }
     let (path, is_folder) = (film.path.clone(), matches!(film.kind, FrameOutput::Folder));
@@ -392,7 +392,7 @@ fn encoding_failed(path: &Path, reason: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn picture(shade: u8) -> Vec<u8> {
+    fn frame(shade: u8) -> Vec<u8> {
         vec![shade; 3 * 32 * 24]
     }
 
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(filmed, RecordingResult { path: path.clone(), seconds: 0.5, missing: 0.0, is_folder: true });
         let shade = |frame: usize| {
             let file = fs::File::open(path.join(format!("{frame:06}.png"))).expect("it was written");
-            let mut reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("it is a picture");
+            let mut reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("it is an image");
             let mut pixels = vec![0; reader.output_buffer_size().expect("it fits")];
             reader.next_frame(&mut pixels).expect("it is whole");
             [pixels[0], pixels[pixels.len() - 1]]
@@ -450,7 +450,7 @@ mod tests {
             VideoRecorder::begin(&folder.path().join("none.mp4"), (32, 24)).unwrap_or_else(|error| panic!("{error}"));
         assert!(reel.show(Box::new(|| None)));
         assert!(reel.seconds() < 60.0);
-        let error = reel.end().expect_err("there is no picture");
+        let error = reel.end().expect_err("there is no frame");
         assert!(error.to_string().contains("no image"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).map(Iterator::count).unwrap_or_default(), 0);
     }
@@ -460,13 +460,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("frames");
         let mut film = VideoWriter::begin(&path, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}"));
-        (0..3).for_each(|shade| film.add(&picture(80 * shade)).unwrap_or_else(|error| panic!("{error}")));
+        (0..3).for_each(|shade| film.add(&frame(80 * shade)).unwrap_or_else(|error| panic!("{error}")));
         film.end().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(fs::read_dir(&path).map(Iterator::count).unwrap_or_default(), 3);
         assert!(VideoWriter::begin(&path, (32, 24), 30.0).is_err());
         let empty = folder.path().join("empty");
         drop(VideoWriter::begin(&empty, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}")));
-        assert!(!empty.exists(), "a folder without pictures stays");
+        assert!(!empty.exists(), "a folder without frames stays");
         let wrong =
             VideoWriter::begin(&folder.path().join("a.avi"), (32, 24), 30.0).expect_err("it is no kind of film");
         assert!(wrong.to_string().contains(".avi") && wrong.to_string().contains(".mp4"), "{wrong}");
@@ -479,12 +479,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("frames");
         let mut film = VideoWriter::begin(&path, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}"));
-        film.add(&picture(9)).unwrap_or_else(|error| panic!("{error}"));
+        film.add(&frame(9)).unwrap_or_else(|error| panic!("{error}"));
         // The second frame is too short, and the folder of the third one is gone.
         assert!(film.add(&[0; 7]).is_err() && film.frames() == 1);
         assert_eq!(fs::read_dir(&path).map(Iterator::count).unwrap_or_default(), 1, "a truncated frame was left");
         fs::remove_dir_all(&path).expect("it is ours");
-        let error = film.add(&picture(9)).expect_err("there is no folder").to_string();
+        let error = film.add(&frame(9)).expect_err("there is no folder").to_string();
         assert!(error.contains("000002.png: writing failed") && film.frames() == 1, "{error}");
     }
 }

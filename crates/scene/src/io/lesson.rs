@@ -16,7 +16,7 @@
 //! ## For the teacher
 //! ````
 
-mod pictures;
+mod images;
 pub mod report;
 
 use std::{
@@ -28,7 +28,7 @@ use std::{
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 
-pub use self::pictures::{LessonImageLink, pictures, read_picture};
+pub use self::images::{LessonImageLink, image_links, read_image};
 use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
     io::scene::open_first,
@@ -112,18 +112,18 @@ pub fn text(named: &Path) -> Result<String, Error> {
     }
 }
 
-/// Writes a copy of a lesson, with its pictures.
+/// Writes a copy of a lesson, with its images.
 ///
 /// # Errors
 /// There is no such lesson, or the copy cannot be written.
 pub fn copy(named: &Path, to: &Path) -> Result<(), Error> {
     let text = text(named)?;
-    // A copy is not replaced unless its pictures are there.
-    copy_pictures(&path(named), &text, to)?;
+    // A copy is not replaced unless its images are there.
+    copy_images(&path(named), &text, to)?;
     output::replace(to, |file| output::write(file, &text))
 }
 
-/// Writes a copy of a lesson to a new file, with its pictures. Returns `false` if the file exists.
+/// Writes a copy of a lesson to a new file, with its images. Returns `false` if the file exists.
 ///
 /// # Errors
 /// There is no such lesson, or the copy cannot be written.
@@ -131,35 +131,35 @@ pub fn copy_new(named: &Path, to: &Path) -> Result<bool, Error> {
     let text = text(named)?;
     let is_new = output::write_new(to, &text)?;
     if is_new {
-        copy_pictures(&path(named), &text, to)?;
+        copy_images(&path(named), &text, to)?;
     }
     Ok(is_new)
 }
 
-/// Maximum length of a picture that is copied, in bytes.
-const MAX_PICTURE: u64 = 1 << 28;
+/// Maximum length of an image that is copied, in bytes.
+const MAX_IMAGE_BYTES: u64 = 1 << 28;
 
-/// Copies the pictures that lie in or below the folder of a lesson beside its copy. Existing files stay.
-fn copy_pictures(lesson: &Path, text: &str, to: &Path) -> Result<(), Error> {
+/// Copies the images that lie in or below the folder of a lesson beside its copy. Existing files stay.
+fn copy_images(lesson: &Path, text: &str, to: &Path) -> Result<(), Error> {
     let is_below =
         |file: &str| Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    for LessonImageLink { file, .. } in pictures(text).into_iter().filter(|link| is_below(&link.file)) {
+    for LessonImageLink { file, .. } in image_links(text).into_iter().filter(|link| is_below(&link.file)) {
         let (from, to) = (lesson.with_file_name(&file), to.with_file_name(&file));
         if from.is_file() && !to.exists() {
-            let picture = input::bytes(&from, MAX_PICTURE, "use a smaller picture")?;
-            output::replace(&to, |file| output::write(file, picture))?;
+            let image = input::bytes(&from, MAX_IMAGE_BYTES, "use a smaller image")?;
+            output::replace(&to, |file| output::write(file, image))?;
         }
     }
     Ok(())
 }
 
-/// Returns the line and the path of each picture of a lesson that cannot be read. Paths are relative to the lesson file.
+/// Returns the line and the path of each image of a lesson that cannot be read. Paths are relative to the lesson file.
 ///
 /// # Errors
 /// There is no such lesson.
-pub fn missing_pictures(named: &Path) -> Result<Vec<(usize, String)>, Error> {
+pub fn missing_images(named: &Path) -> Result<Vec<(usize, String)>, Error> {
     let (path, text) = (path(named), text(named)?);
-    let missing = pictures(&text).into_iter().filter(|link| read_picture(&path, &link.file).is_err());
+    let missing = image_links(&text).into_iter().filter(|link| read_image(&path, &link.file).is_err());
     Ok(missing.map(|link| (line_of(&text, link.range.start), link.file)).collect())
 }
 
@@ -653,11 +653,11 @@ mod tests {
         fs::write(&scene, "()").expect("it is writable");
         let error = read(&scene).expect_err("it is a scene").to_string();
         assert!(error.contains("fair.ron: not a lesson; lessons are Markdown files"), "{error}");
-        let path = folder.path().join("pictures.md");
+        let path = folder.path().join("images.md");
         fs::write(&path, TEXT.replace("Hello.", "![a](fair.ron) ![b](none.png)")).expect("it is writable");
-        // A file that is not an image cannot be read as a picture either.
+        // A file that is not an image cannot be read as an image either.
         let missing = ["fair.ron", "none.png"].map(|file| (5, file.to_owned()));
-        assert_eq!(missing_pictures(&path), Ok(missing.into()));
+        assert_eq!(missing_images(&path), Ok(missing.into()));
         let missing = open("droplets-carv").err().expect("there is none").to_string();
         assert!(missing.contains("no such lesson") && missing.contains("closest match: droplets-carve"), "{missing}");
         assert!(open("no/such.md").is_err_and(|error| error.to_string().contains("file not found")));
@@ -677,11 +677,11 @@ mod tests {
         assert_eq!(copy_new(Path::new("the-wadi"), &to), Ok(false));
         assert_eq!(fs::read_to_string(&to).expect("it is there"), "mine");
         assert_eq!(copy_new(Path::new("the-wadi"), &folder.path().join("new.md")), Ok(true));
-        // Pictures in or below its folder go with it.
+        // Images in or below its folder go with it.
         let (from, there) = (folder.path().join("from/own"), folder.path().join("there/own"));
         fs::create_dir_all(from.join("images")).expect("it is writable");
-        for picture in ["from/own/images/fan.png", "from/own/dune.png", "from/far.png"] {
-            fs::write(folder.path().join(picture), "picture").expect("it is writable");
+        for image in ["from/own/images/fan.png", "from/own/dune.png", "from/far.png"] {
+            fs::write(folder.path().join(image), "image").expect("it is writable");
         }
         let text = "![Fan](images/fan.png) ![Dune](./dune.png) ![Far](../far.png)";
         fs::write(from.join("own.md"), text).expect("it is writable");

@@ -75,17 +75,17 @@ fn part(formula: &Formula) -> String {
         Formula::Sign(text) => operator(text),
         Formula::Blank => "<mspace width=\"0.3em\"></mspace>".to_owned(),
         Formula::Gap => "<mspace width=\"2em\"></mspace>".to_owned(),
-        Formula::Scripts(base, foot, head) => {
-            let [base, foot, head] =
-                [Some(base), foot.as_ref(), head.as_ref()].map(|part_of| part_of.map(|it| part(it)));
-            let name = if foot.is_none() {
+        Formula::Scripts(base, subscript, superscript) => {
+            let [base, subscript, superscript] =
+                [Some(base), subscript.as_ref(), superscript.as_ref()].map(|part_of| part_of.map(|it| part(it)));
+            let name = if subscript.is_none() {
                 "msup"
-            } else if head.is_none() {
+            } else if superscript.is_none() {
                 "msub"
             } else {
                 "msubsup"
             };
-            format!("<{name}>{}</{name}>", [base, foot, head].into_iter().flatten().collect::<String>())
+            format!("<{name}>{}</{name}>", [base, subscript, superscript].into_iter().flatten().collect::<String>())
         }
         Formula::Fraction(above, below) => format!("<mfrac>{}{}</mfrac>", part(above), part(below)),
         Formula::Root(inside) => format!("<msqrt>{}</msqrt>", part(inside)),

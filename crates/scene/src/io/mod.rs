@@ -54,7 +54,7 @@ pub use self::{
     exr::write_exr,
     new_terrain::{Activity, NewTerrain},
     pixels::ImagePixels,
-    png::{picture_of, write_picture, write_png8, write_png16},
+    png::{decode_png_rgb8, write_png_rgb8, write_png8, write_png16},
     progress::JobProgress,
     raster::RasterMetadata,
     raw::{write_r16, write_r32},

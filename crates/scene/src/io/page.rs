@@ -85,9 +85,9 @@ pub fn png(svg: &str, pixels: f32) -> Result<Vec<u8>, String> {
 fn drawn(svg: &str, pixels: f32) -> Result<Pixmap, String> {
     let tree = tree(svg)?;
     let size = tree.size().to_int_size().scale_by(pixels).ok_or("the image has no width or height")?;
-    let mut picture = Pixmap::new(size.width(), size.height()).ok_or("the image has no width or height")?;
-    resvg::render(&tree, Transform::from_scale(pixels, pixels), &mut picture.as_mut());
-    Ok(picture)
+    let mut pixmap = Pixmap::new(size.width(), size.height()).ok_or("the image has no width or height")?;
+    resvg::render(&tree, Transform::from_scale(pixels, pixels), &mut pixmap.as_mut());
+    Ok(pixmap)
 }
 
 /// Renders a drawing as RGBA pixels with premultiplied alpha.

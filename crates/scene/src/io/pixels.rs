@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Error, JobProgress, exr::write_light, write_picture};
+use super::{Error, JobProgress, exr::write_light, write_png_rgb8};
 
 /// Pixels of an image, rows from top to bottom.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ impl ImagePixels {
     /// The number of pixels does not match `size`, or the file cannot be written.
     pub fn write(&self, path: &Path, size: (usize, usize), progress: &JobProgress) -> Result<(), Error> {
         match self {
-            Self::Bytes(bytes) => write_picture(path, size, bytes, progress),
+            Self::Bytes(bytes) => write_png_rgb8(path, size, bytes, progress),
             Self::Light(light) => write_light(path, size, light, progress),
         }
     }

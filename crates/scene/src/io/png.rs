@@ -25,7 +25,7 @@ trait BufReadSeek: BufRead + Seek {}
 impl<T: BufRead + Seek> BufReadSeek for T {}
 
 /// Decodes a built-in RGB image: width and height, and its pixels; `None` if it is not RGB.
-pub fn picture_of(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
+pub fn decode_png_rgb8(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::EXPAND);
     let mut reader = decoder.read_info().ok()?;
@@ -168,7 +168,7 @@ pub(super) fn write_rgb16(
 ///
 /// # Errors
 /// The file cannot be written, or the number of bytes is not `width * height * 3` or `* 4`.
-pub fn write_picture(path: &Path, size: (usize, usize), pixels: &[u8], progress: &JobProgress) -> Result<(), Error> {
+pub fn write_png_rgb8(path: &Path, size: (usize, usize), pixels: &[u8], progress: &JobProgress) -> Result<(), Error> {
     let pixel = if pixels.len() == 4 * size.0 * size.1 { RGBA_8 } else { RGB_8 };
     output::create(path, |file| encode(file, size, pixel, pixels, progress))
 }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn rgb8_png_is_read_by_luminance_with_warnings() {
         let (_folder, path) = path();
-        write_picture(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
+        write_png_rgb8(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
         let read = read(&path, &ReadConstraints::ranged(255.0)).expect("it was just written");
         assert_eq!(read.warnings.len(), 3);
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
@@ -290,7 +290,7 @@ mod tests {
     fn wrong_pixel_count_fails_to_write() {
         let (_folder, path) = path();
         assert_eq!(
-            write_picture(&path, (2, 2), &[0; 7], &JobProgress::default()).expect_err("12 are needed").exit_code(),
+            write_png_rgb8(&path, (2, 2), &[0; 7], &JobProgress::default()).expect_err("12 are needed").exit_code(),
             1
         );
     }

@@ -66,7 +66,7 @@ pub(super) struct RasterLayout {
     /// Band of the description, counted from 1.
     pub band: usize,
     /// Memory that the reader needs in addition to the map, in bytes.
-    pub besides: u64,
+    pub extra_bytes: u64,
     /// Warnings for the user, without the file name.
     pub warnings: Vec<String>,
 }
@@ -131,7 +131,7 @@ struct Conversion {
 impl RasterLayout {
     /// Creates the layout of a single band without a description that needs no memory other than the map.
     pub(super) fn new(size: (usize, usize), samples: SampleScale, warnings: Vec<String>) -> Self {
-        Self { size, samples, description: Description::default(), band: 1, besides: 0, warnings }
+        Self { size, samples, description: Description::default(), band: 1, extra_bytes: 0, warnings }
     }
 }
 
@@ -324,7 +324,7 @@ impl ReadConstraints {
         layout: RasterLayout,
         mut read: impl FnMut(&mut RasterRows<'_>) -> Result<(), Error>,
     ) -> Result<Raster, Error> {
-        let RasterLayout { size, samples, description, band, besides, mut warnings } = layout;
+        let RasterLayout { size, samples, description, band, extra_bytes, mut warnings } = layout;
         let description = description.with_companions(path, band)?;
         let RasterPlacement { mut flipped, cell_size, geo } = description.placement(path, size)?;
         let is_raw = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("raw"));
@@ -356,7 +356,7 @@ impl ReadConstraints {
         let mut pass = |target: (usize, usize), voids: NodataRule| -> Result<(Grid, RawStatistics), Error> {
             self.budget.request(
                 path,
-                Resampler::bytes(size, target).saturating_add(besides).saturating_add(4 * size.0 as u64),
+                Resampler::bytes(size, target).saturating_add(extra_bytes).saturating_add(4 * size.0 as u64),
             )?;
             let range = [f64::INFINITY, f64::NEG_INFINITY];
             let found = RawStatistics { missing: 0, sentinels: (0, f64::MIN), foreign: None, range };

@@ -102,8 +102,8 @@ impl RawLayout {
         description: Description,
         warnings: Vec<String>,
     ) -> Result<Raster, Error> {
-        let besides = self.memory(size.0);
-        let layout = RasterLayout { description, besides, ..RasterLayout::new(size, samples, warnings) };
+        let extra_bytes = self.memory(size.0);
+        let layout = RasterLayout { description, extra_bytes, ..RasterLayout::new(size, samples, warnings) };
         expected.raster(path, layout, |rows| self.read(path, size, |values, _| rows.push(values)))
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints, kind: Option<RawKind
             return Err(Error::input(path, wrong, right));
         }
     }
-    let layout = RasterLayout { besides: cells.memory(size.0), ..RasterLayout::new(size, samples, warnings) };
+    let layout = RasterLayout { extra_bytes: cells.memory(size.0), ..RasterLayout::new(size, samples, warnings) };
     expected.raster(path, layout, |rows| {
         cells.read(path, size, |values, _| {
             rows.push(values).map_err(|error| {

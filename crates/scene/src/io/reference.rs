@@ -130,7 +130,7 @@ fn process(info: &Info) -> String {
             let _ = write!(
                 text,
                 "<li><strong>{}</strong>: {}</li>",
-                escape_html(&title(limiter.name)),
+                escape_html(&limiter.title()),
                 escape_html(limiter.about)
             );
         }

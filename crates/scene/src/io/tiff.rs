@@ -113,7 +113,7 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
     let layout = RasterLayout {
         description: describe(&directories[main], &file, band),
         band: band + 1,
-        besides: mask_memory.into_iter().fold(values, u64::saturating_add),
+        extra_bytes: mask_memory.into_iter().fold(values, u64::saturating_add),
         ..RasterLayout::new(size, samples, warnings)
     };
     expected.raster(path, layout, |rows| {

@@ -144,7 +144,7 @@ impl TileSet {
             samples: SampleScale::Floats,
             description: Description::default(),
             band: 1,
-            besides: 12 * widest,
+            extra_bytes: 12 * widest,
             warnings: Vec::new(),
         };
         let (corner, _) = load_tile(&self.rows[0][0], expected, load)?;

@@ -967,7 +967,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn datums_of_the_same_ellipsoid_are_told_apart() {
+    fn datums_of_the_same_ellipsoid_are_distinguished() {
         let utm = |system: &str, datum: &str, axis: &str| {
             format!(
                 "PROJCS[\"mine\",GEOGCS[\"GCS_{system}\",DATUM[\"D_{datum}\",SPHEROID[\"GRS_1980\",6378137.0,{axis}]],\

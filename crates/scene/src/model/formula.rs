@@ -156,11 +156,11 @@ impl FormulaParser<'_> {
     /// Parses a base with its scripts.
     fn factor(&mut self) -> Formula {
         let base = self.base();
-        let (mut base, mut foot) = match base {
-            Formula::Scripts(base, foot, _) => (*base, foot),
+        let (mut base, mut subscript) = match base {
+            Formula::Scripts(base, subscript, _) => (*base, subscript),
             base => (base, None),
         };
-        let mut head = None;
+        let mut superscript = None;
         while let Some(next) = self.next() {
             match next {
                 '\'' => {
@@ -173,18 +173,22 @@ impl FormulaParser<'_> {
                 '^' | '_' => {
                     self.take();
                     let script = Some(Box::new(self.script()));
-                    if next == '^' { head = script } else { foot = script }
+                    if next == '^' { superscript = script } else { subscript = script }
                 }
                 _ => {
                     let found = SMALL.iter().find(|(small, ..)| *small == next);
-                    let Some((_, is_head, plain)) = found else { break };
+                    let Some((_, is_superscript, plain)) = found else { break };
                     self.take();
                     let script = Some(Box::new(letters((*plain).to_owned())));
-                    if *is_head { head = script } else { foot = script }
+                    if *is_superscript { superscript = script } else { subscript = script }
                 }
             }
         }
-        if foot.is_none() && head.is_none() { base } else { Formula::Scripts(Box::new(base), foot, head) }
+        if subscript.is_none() && superscript.is_none() {
+            base
+        } else {
+            Formula::Scripts(Box::new(base), subscript, superscript)
+        }
     }
 
     fn base(&mut self) -> Formula {
@@ -315,7 +319,9 @@ mod tests {
             Formula::Sign(text) => format!(" {text} "),
             Formula::Blank => " ".to_owned(),
             Formula::Gap => " | ".to_owned(),
-            Formula::Scripts(base, foot, head) => format!("{}[{}:{}]", describe(base), script(foot), script(head)),
+            Formula::Scripts(base, subscript, superscript) => {
+                format!("{}[{}:{}]", describe(base), script(subscript), script(superscript))
+            }
             Formula::Fraction(above, below) => format!("{{{} over {}}}", describe(above), describe(below)),
             Formula::Root(inside) => format!("root{{{}}}", describe(inside)),
             Formula::Parentheses(inside) => format!("({})", describe(inside)),

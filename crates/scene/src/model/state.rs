@@ -63,7 +63,7 @@ pub struct SimulationState<M = PackedGrid> {
     /// Start terrain as sculpted by hand.
     pub shaped: Option<Arc<SculptedStart>>,
     /// Versions of the layers, valid as long as the session that was captured is alive.
-    editions: BTreeMap<String, GridVersion>,
+    versions: BTreeMap<String, GridVersion>,
 }
 
 /// Map of a state that is not packed yet.
@@ -80,13 +80,13 @@ pub type UnpackedState = SimulationState<UnpackedMap>;
 impl<M> SimulationState<M> {
     /// Creates a state from facts and maps.
     pub fn new(facts: StateMetadata, maps: BTreeMap<String, M>, shaped: Option<Arc<SculptedStart>>) -> Self {
-        Self { facts, maps, shaped, editions: BTreeMap::new() }
+        Self { facts, maps, shaped, versions: BTreeMap::new() }
     }
 
-    /// Captures a session between two ticks. `keep` converts each map; for a layer, it also gets its name and edition.
+    /// Captures a session between two ticks. `keep` converts each map; for a layer, it also gets its name and version.
     fn of(session: &mut Session, keep: impl Fn(&[f32], Option<(&str, GridVersion)>) -> M) -> Self {
         let layers = || session.simulation.terrain.layers().map(|(layer, grid)| (layer.key(), grid));
-        let editions = layers().map(|(name, grid)| (name.to_owned(), grid.version())).collect();
+        let versions = layers().map(|(name, grid)| (name.to_owned(), grid.version())).collect();
         let mut maps: BTreeMap<String, M> =
             layers().map(|(name, grid)| (name.to_owned(), keep(grid, Some((name, grid.version()))))).collect();
         let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
@@ -121,15 +121,15 @@ impl<M> SimulationState<M> {
             numbers,
             counts,
         };
-        Self { facts, maps, shaped: session.shaped.clone(), editions }
+        Self { facts, maps, shaped: session.shaped.clone(), versions }
     }
 }
 
 impl UnpackedState {
     /// Captures a session between two ticks. Layers that are unchanged since the state `before` are not copied.
     pub fn capture_unpacked(session: &mut Session, before: Option<&SimulationState>) -> Self {
-        let same = |(name, edition): (&str, GridVersion)| {
-            let before = before.filter(|before| before.editions.get(name) == Some(&edition))?;
+        let same = |(name, version): (&str, GridVersion)| {
+            let before = before.filter(|before| before.versions.get(name) == Some(&version))?;
             before.maps.get(name).cloned()
         };
         Self::of(session, |cells, layer| match layer.and_then(same) {
@@ -145,7 +145,7 @@ impl UnpackedState {
             UnpackedMap::Unchanged(packed) => packed,
         };
         let maps = self.maps.into_iter().map(|(name, map)| (name, pack(map))).collect();
-        SimulationState { facts: self.facts, maps, shaped: self.shaped, editions: self.editions }
+        SimulationState { facts: self.facts, maps, shaped: self.shaped, versions: self.versions }
     }
 }
 

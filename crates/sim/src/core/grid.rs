@@ -24,7 +24,7 @@ pub struct Grid {
     width: usize,
     height: usize,
     cells: AlignedArray,
-    edition: GridVersion,
+    version: GridVersion,
     marks: TileChanges,
 }
 
@@ -44,7 +44,7 @@ impl GridVersion {
 
 impl Clone for Grid {
     fn clone(&self) -> Self {
-        Self { cells: self.cells.clone(), edition: GridVersion::new(), marks: TileChanges::default(), ..*self }
+        Self { cells: self.cells.clone(), version: GridVersion::new(), marks: TileChanges::default(), ..*self }
     }
 }
 
@@ -64,7 +64,7 @@ impl Grid {
     /// Creates a grid with `value` in every cell.
     pub fn filled(width: usize, height: usize, value: f32) -> Self {
         let cells = AlignedArray::filled(width * height, value);
-        Self { width, height, cells, edition: GridVersion::new(), marks: TileChanges::default() }
+        Self { width, height, cells, version: GridVersion::new(), marks: TileChanges::default() }
     }
 
     /// Creates a grid from row-major cells.
@@ -107,13 +107,13 @@ impl Grid {
 
     /// Returns the version of its contents.
     pub fn version(&self) -> GridVersion {
-        self.edition
+        self.version
     }
 
     /// Returns the cells, of which the caller may only change those in `tiles`.
     pub fn modify_tiles(&mut self, tiles: &[usize]) -> &mut [f32] {
-        self.edition.changes += 1;
-        self.marks.within(self.edition.changes, Tiling::new(self.width, self.height), tiles);
+        self.version.changes += 1;
+        self.marks.within(self.version.changes, Tiling::new(self.width, self.height), tiles);
         &mut self.cells
     }
 
@@ -141,7 +141,7 @@ impl Grid {
 
     /// Returns the tiles changed since a version, in order; `None` if all may have changed.
     pub fn changed_since(&self, then: GridVersion) -> Option<impl Iterator<Item = usize> + '_> {
-        if then.grid == self.edition.grid { self.marks.since(then.changes) } else { None }
+        if then.grid == self.version.grid { self.marks.since(then.changes) } else { None }
     }
 
     /// Returns the index of a cell in the slice.
@@ -218,8 +218,8 @@ impl Deref for Grid {
 impl DerefMut for Grid {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [f32] {
-        self.edition.changes += 1;
-        self.marks.everywhere(self.edition.changes);
+        self.version.changes += 1;
+        self.marks.everywhere(self.version.changes);
         &mut self.cells
     }
 }

@@ -92,19 +92,19 @@ impl Channels {
 
     /// Returns the height of each cell's outlet, in metres.
     pub fn outlet_heights(&self) -> Vec<f64> {
-        let mut foot = vec![0.0; self.areas.len()];
+        let mut outlet_heights = vec![0.0; self.areas.len()];
         for &outlet in self.drainage.outlets() {
-            foot[outlet as usize] = f64::from(self.ground[outlet as usize]);
+            outlet_heights[outlet as usize] = f64::from(self.ground[outlet as usize]);
         }
         for &(cell, receiver) in self.drainage.order().links() {
-            foot[cell as usize] = foot[receiver as usize];
+            outlet_heights[cell as usize] = outlet_heights[receiver as usize];
         }
-        foot
+        outlet_heights
     }
 
     /// Returns the θ from 0 to 1 for the best linear fit of channel heights above their outlets over χ.
     pub fn concavity(&self) -> Option<Fit> {
-        let foot = self.outlet_heights();
+        let outlet_heights = self.outlet_heights();
         // Rivers flow into rivers, so no other cells are needed: downstream cells first, with the length of the step to the
         // receiver and the logarithm of A₀/A.
         let order = self.drainage.order();
@@ -121,7 +121,7 @@ impl Channels {
             points.clear();
             for &(cell, receiver, step, log) in &rivers {
                 chi[cell] = chi[receiver] + step * libm::exp(theta * log);
-                points.push((chi[cell], f64::from(self.ground[cell]) - foot[cell]));
+                points.push((chi[cell], f64::from(self.ground[cell]) - outlet_heights[cell]));
             }
             Some(Fit { value: theta, r2: Fit::through(&points)?.r2 })
         };

@@ -66,7 +66,7 @@ impl Study {
         let river = chosen.map_or_else(Vec::new, |reach| long_profile(&network, reach, params, theta));
         let heights = channels.chi(theta);
         let rivers: Vec<(usize, usize)> = channels.cells().collect();
-        let foot = channels.outlet_heights();
+        let outlet_heights = channels.outlet_heights();
         let points = rivers.iter().step_by(rivers.len().div_ceil(MOST_POINTS).max(1));
         Self {
             size,
@@ -78,7 +78,9 @@ impl Study {
             slopes: channels.slopes_by_area(),
             slope_area: channels.slope_area(),
             concavity,
-            chi: points.map(|&(cell, _)| (heights[cell], f64::from(channels.ground[cell]) - foot[cell])).collect(),
+            chi: points
+                .map(|&(cell, _)| (heights[cell], f64::from(channels.ground[cell]) - outlet_heights[cell]))
+                .collect(),
             softness: terrain.softness.total() / terrain.softness.len().max(1) as f64,
             basins: draining,
             length: network.reaches.iter().map(Reach::length).sum(),

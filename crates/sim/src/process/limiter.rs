@@ -1,5 +1,7 @@
 //! Limiters, which keep a scheme stable where its law alone would not. Each application is counted and displayed.
 
+use crate::params::title;
+
 /// A limiter of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Limiter {
@@ -7,6 +9,17 @@ pub struct Limiter {
     pub name: &'static str,
     /// Description in one sentence.
     pub about: &'static str,
+}
+
+impl Limiter {
+    /// Returns the title. The name is a key in reports.
+    pub fn title(&self) -> String {
+        match self.name {
+            "steady state" => "Unconverged steady states".to_owned(),
+            "levels" => "Unconverged water levels".to_owned(),
+            name => title(name),
+        }
+    }
 }
 
 /// Number of times that a limiter was applied.

@@ -91,7 +91,7 @@ impl GlbBuffer {
     }
 }
 
-/// Writes a terrain mesh with normals and the PNG `picture` as its colour texture: one node per part, in metres, y up.
+/// Writes a terrain mesh with normals and the PNG `texture` as its colour texture: one node per part, in metres, y up.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -99,7 +99,7 @@ pub(super) fn write_glb(
     path: &Path,
     grid: &MeshGrid,
     parts: &[MeshPart],
-    picture: &[u8],
+    texture: &[u8],
     progress: &JobProgress,
 ) -> Result<(), Error> {
     let mut buffer = GlbBuffer::default();
@@ -118,7 +118,7 @@ pub(super) fn write_glb(
         nodes.push(json!({"name": part.name, "mesh": index}));
         progress.done(index + 1, parts.len() + 1);
     }
-    let image = buffer.view(picture.iter().copied(), picture.len(), None);
+    let image = buffer.view(texture.iter().copied(), texture.len(), None);
     let roots: Vec<usize> = (0..nodes.len()).collect();
     let document = json!({
         "images": [{"name": "color", "mimeType": "image/png", "bufferView": image}],

@@ -187,7 +187,7 @@ fn triangle(width: usize, index: usize) -> [u32; 3] {
     if index.is_multiple_of(2) { [a, c, b] } else { [b, c, d] }
 }
 
-/// Writes a Wavefront OBJ file with its material and the PNG `picture` as a texture, all with the same stem: one group per part.
+/// Writes a Wavefront OBJ file with its material and the PNG `texture` as a texture, all with the same stem: one group per part.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -195,7 +195,7 @@ pub(super) fn write_obj(
     path: &Path,
     grid: &MeshGrid,
     parts: &[MeshPart],
-    picture: &[u8],
+    texture: &[u8],
     progress: &JobProgress,
 ) -> Result<(), Error> {
     let Some(stem) = path.file_stem().and_then(OsStr::to_str) else {
@@ -229,7 +229,7 @@ pub(super) fn write_obj(
     })?;
     let material = format!("newmtl ground\nKd 1 1 1\nKs 0 0 0\nmap_Kd {stem}.png\n");
     output::write(&path.with_extension("mtl"), material)?;
-    output::write(&path.with_extension("png"), picture)
+    output::write(&path.with_extension("png"), texture)
 }
 
 /// Writes a binary STL file in millimetres: a watertight solid of terrain, walls and a flat base, with heights to scale.

@@ -421,11 +421,11 @@ impl Export {
                 if format == "stl" {
                     return mesh::write_stl(path, &grid, dimensions.print, progress);
                 }
-                let (parts, picture) = (grid.parts(subject), rgb8_bytes(path, inside.map, &inside.colors())?);
+                let (parts, texture) = (grid.parts(subject), rgb8_bytes(path, inside.map, &inside.colors())?);
                 drop(inside);
                 return match format {
-                    "glb" => glb::write_glb(path, &grid, &parts, &picture, progress),
-                    "obj" => mesh::write_obj(path, &grid, &parts, &picture, progress),
+                    "glb" => glb::write_glb(path, &grid, &parts, &texture, progress),
+                    "obj" => mesh::write_obj(path, &grid, &parts, &texture, progress),
                     other => unreachable!("format .{other} has no writer"),
                 };
             }

@@ -403,7 +403,7 @@ fn flow_map_encodes_direction_and_strength() {
     for (format, most) in [("png8", 255.0), ("png16", 65535.0)] {
         let (_folder, path) = written(("flow-map", format), &subject);
         let file = std::io::BufReader::new(std::fs::File::open(&path).expect("it was written"));
-        let mut reader = png::Decoder::new(file).read_info().expect("it is a picture");
+        let mut reader = png::Decoder::new(file).read_info().expect("it is an image");
         let mut bytes = vec![0; reader.output_buffer_size().expect("it is small")];
         reader.next_frame(&mut bytes).expect("it is whole");
         let parts: Vec<f32> = match format {
@@ -539,7 +539,7 @@ fn gltf_and_obj_are_valid_for_other_readers() {
         let up = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2]);
         assert!(up > 0.0);
     }
-    let image = document.images().next().expect("it has a picture").source();
+    let image = document.images().next().expect("it has an image").source();
     assert!(matches!(image, gltf::image::Source::View { mime_type: "image/png", .. }));
 
     let (_folder, path) = written(("mesh", "obj"), &subject);
@@ -952,7 +952,7 @@ fn weights_of_every_pixel_add_up_to_255() {
         subject.dimensions.weights = masks;
         let (_folder, path) = written(("weights", "png"), &subject);
         let file = std::io::BufReader::new(std::fs::File::open(&path).expect("it was written"));
-        let mut reader = png::Decoder::new(file).read_info().expect("it is a picture");
+        let mut reader = png::Decoder::new(file).read_info().expect("it is an image");
         let mut bytes = vec![0; reader.output_buffer_size().expect("it is small")];
         reader.next_frame(&mut bytes).expect("it is whole");
         assert_eq!(bytes.len(), 40 * 33 * 4);

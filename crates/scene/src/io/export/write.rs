@@ -6,7 +6,7 @@ use super::{Export, ExportSubject, dimensions::ExportTile, unit};
 use crate::{
     io::{
         Error, JobProgress, RasterMetadata, output, png::write_rgb16, raster::quantised, sidecar::Sidecar, write_asc,
-        write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_tiff,
+        write_exr, write_png_rgb8, write_png8, write_png16, write_r16, write_r32, write_tiff,
     },
     model::origin::Georeference,
 };
@@ -54,7 +54,7 @@ impl MapPixels {
                     let nodata = subject.nodata.as_ref().filter(|_| *has_nodata);
                     write_values(export, subject, (grid, nodata, range), &tile, &file, progress)?;
                 }
-                Self::Bytes(bytes) => write_picture(&file, tile.size, &tile.part(bytes, map), progress)?,
+                Self::Bytes(bytes) => write_png_rgb8(&file, tile.size, &tile.part(bytes, map), progress)?,
                 Self::Words(words) => write_rgb16(&file, tile.size, &tile.part(words, map), progress)?,
             }
         }

@@ -107,8 +107,8 @@ pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Er
             .sum()
     };
     let samples = if chosen.kind == 0 { SampleScale::Integers([0.0, u32::MAX.into()]) } else { SampleScale::Floats };
-    let besides = (3 * lines * size.0 * 4 * header.channels.len()) as u64;
-    let layout = RasterLayout { besides, ..RasterLayout::new(size, samples, warnings) };
+    let extra_bytes = (3 * lines * size.0 * 4 * header.channels.len()) as u64;
+    let layout = RasterLayout { extra_bytes, ..RasterLayout::new(size, samples, warnings) };
     expected.raster(path, layout, |rows| {
         let cut = || bad("not a complete EXR image");
         let mut file = open(path)?;

@@ -1,4 +1,4 @@
-//! Report for the teacher: all attempts at each task with the correct answers and the measured values, a picture of the terrain, and
+//! Report for the teacher: all attempts at each task with the correct answers and the measured values, an image of the terrain, and
 //! charts. A self-contained HTML page or a PDF document.
 
 use std::{collections::BTreeMap, fmt::Write, path::Path};
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// Maximum side of the picture of the terrain, in pixels.
+/// Maximum side of the image of the terrain, in pixels.
 const PICTURE_SIDE: usize = 800;
 
 /// Export formats of a report: label and file extension.
@@ -119,8 +119,8 @@ pub fn save(report: &LessonReport, path: &Path) -> Result<(), Error> {
     output::replace(path, |file| output::write(file, bytes))
 }
 
-/// Returns the parts of a report, with the picture of the terrain at this address.
-fn blocks(report: &LessonReport, picture: String) -> Vec<ReportBlock> {
+/// Returns the parts of a report, with the image of the terrain at this address.
+fn blocks(report: &LessonReport, image: String) -> Vec<ReportBlock> {
     let LessonReport { attempt, student, date, charts, terrain, .. } = report;
     let head = &attempt.lesson.head;
     let name = if student.trim().is_empty() { "No name given" } else { student.trim() };
@@ -140,7 +140,7 @@ fn blocks(report: &LessonReport, picture: String) -> Vec<ReportBlock> {
         blocks.extend(step.task.iter().flat_map(|task| answers(report, task, number)));
     }
     blocks.push(ReportBlock::Heading(format!("The terrain at tick {}", terrain.tick)));
-    blocks.push(ReportBlock::Image(terrain.size, picture));
+    blocks.push(ReportBlock::Image(terrain.size, image));
     if !charts.is_empty() {
         blocks.push(ReportBlock::Heading("My charts".to_owned()));
         blocks.extend(charts.iter().cloned().map(ReportBlock::Chart));
@@ -275,7 +275,7 @@ fn profiles(heights: &[(String, &Vec<f32>)]) -> Chart {
     heights.iter().map(curve).fold(chart, Chart::with_curve)
 }
 
-/// Description of the picture of the terrain.
+/// Description of the image of the terrain.
 const IMAGE: &str = "The terrain from above";
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222}\
@@ -497,7 +497,7 @@ fn paragraphs(text: &str) -> Vec<Paragraph> {
 mod tests {
     use super::*;
     use crate::{
-        io::{lesson::parse, picture_of, scene::open_first},
+        io::{decode_png_rgb8, lesson::parse, scene::open_first},
         model::chart::Chart,
     };
 
@@ -574,7 +574,7 @@ mod tests {
         assert!(dry.pixels.chunks_exact(3).any(|pixel| pixel != water && pixel != &dry.pixels[..3]));
         let address = dry.address(Path::new("report")).unwrap_or_else(|error| panic!("{error}"));
         let bytes = address.strip_prefix("data:image/png;base64,").map(|text| BASE64_STANDARD.decode(text));
-        let (size, pixels) = bytes.and_then(Result::ok).and_then(|bytes| picture_of(&bytes)).expect("it is a PNG");
+        let (size, pixels) = bytes.and_then(Result::ok).and_then(|bytes| decode_png_rgb8(&bytes)).expect("it is a PNG");
         assert_eq!(size, [dry.size.0, dry.size.1]);
         assert!(
             pixels
@@ -663,6 +663,6 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         assert_eq!(text.matches("/MediaBox").count(), pages.len());
-        assert!(text.contains("/Subtype/Image") || text.contains("/Subtype /Image"), "the picture is missing");
+        assert!(text.contains("/Subtype/Image") || text.contains("/Subtype /Image"), "the image is missing");
     }
 }

@@ -70,7 +70,7 @@ pub fn read_npy(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error
     }
     // Columns are stored one after the other: a whole channel is read, and then pushed by row.
     let whole = rows * columns * 8;
-    let layout = RasterLayout { besides: 2 * whole, ..RasterLayout::new(map, samples, warnings) };
+    let layout = RasterLayout { extra_bytes: 2 * whole, ..RasterLayout::new(map, samples, warnings) };
     let cells = if bands_first {
         RawLayout { first: interleaved.first, ..RawLayout::packed(kind, rows, channels) }
     } else {

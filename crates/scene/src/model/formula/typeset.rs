@@ -11,8 +11,8 @@ const ROOM: f32 = 0.14;
 const SCRIPT: f32 = 0.72;
 const PART: f32 = 0.92;
 /// Shifts of superscripts up and subscripts down.
-const HEAD: f32 = 0.4;
-const FOOT: f32 = 0.2;
+const SUPERSCRIPT_RISE: f32 = 0.4;
+const SUBSCRIPT_DROP: f32 = 0.2;
 /// Extents of letters above and below the baseline.
 const ASCENT: f32 = 0.78;
 const DESCENT: f32 = 0.2;
@@ -159,11 +159,14 @@ impl<L: FontMetrics> Typesetter<'_, L> {
             Formula::Sign(text) => self.sign(text, size),
             Formula::Blank => LayoutBox { width: BLANK * size, ..LayoutBox::default() },
             Formula::Gap => LayoutBox { width: GAP * size, ..LayoutBox::default() },
-            Formula::Scripts(base, foot, head) => {
+            Formula::Scripts(base, subscript, superscript) => {
                 let mut set = self.set(base, size);
                 let (width, high, low) =
                     (set.width + 0.03 * size, set.ascent - ASCENT * size, set.descent - DESCENT * size);
-                for (script, lift) in [(foot, -FOOT * size - low.max(0.0)), (head, HEAD * size + high.max(0.0))] {
+                for (script, lift) in [
+                    (subscript, -SUBSCRIPT_DROP * size - low.max(0.0)),
+                    (superscript, SUPERSCRIPT_RISE * size + high.max(0.0)),
+                ] {
                     if let Some(script) = script {
                         set.put(self.set(script, (SCRIPT * size).max(SMALLEST)), vec2(width, -lift));
                     }
@@ -282,11 +285,11 @@ mod tests {
     #[test]
     fn fractions_roots_and_scripts_are_positioned() {
         let set = set("q = Kc·√(a/b)^θ", 1000.0);
-        let [(a, part), (b, _), (q, size), (foot, small), (head, _)] =
+        let [(a, part), (b, _), (q, size), (subscript, small), (superscript, _)] =
             ["a", "b", "q", "c", "θ"].map(|text| letters(&set, text));
         assert!(size == 20.0 && part < size && small < part, "{size} {part} {small}");
         assert!(a.y < q.y && q.y < b.y && a.x == b.x, "{a} {q} {b}");
-        assert!(foot.y > q.y && head.y < q.y && head.x > a.x, "{foot} {q} {head}");
+        assert!(subscript.y > q.y && superscript.y < q.y && superscript.x > a.x, "{subscript} {q} {superscript}");
         let bar = set.marks.iter().find_map(|(place, mark)| match mark {
             Mark::Line(points, _) if points.len() == 1 => Some((*place, points[0])),
             _ => None,

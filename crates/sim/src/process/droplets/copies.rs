@@ -41,7 +41,7 @@ pub(super) const SURFACE: usize = 3;
 /// Minimum depth of standing water that affects droplets, in metres.
 pub(super) const STANDING: f32 = 0.05;
 
-/// Copies of tiles, and the editions of the layers when last written.
+/// Copies of tiles, and the versions of the layers when last written.
 #[derive(Default)]
 pub(super) struct Copies {
     pub(super) tiles: TileCache<GroundTile>,
@@ -50,7 +50,7 @@ pub(super) struct Copies {
     /// Cells of each tile where droplets undercut a bank, in the same form.
     pub(super) undercut: Vec<AtomicU64>,
     written: Option<[GridVersion; 3]>,
-    /// Edition of the water layer at the last check, and `true` if it had standing water.
+    /// Version of the water layer at the last check, and `true` if it had standing water.
     pub(super) wet: Option<(GridVersion, bool)>,
 }
 
@@ -70,7 +70,7 @@ impl Copies {
         for cells in [&mut *changed, &mut *undercut] {
             cells.resize_with(tiles.tiling().count(), AtomicU64::default);
         }
-        if written.take() != Some(editions(terrain)) {
+        if written.take() != Some(layer_versions(terrain)) {
             tiles.clear();
         }
         let water = terrain.water.version();
@@ -100,7 +100,7 @@ impl Copies {
                 }
             }
         });
-        *written = Some(editions(terrain));
+        *written = Some(layer_versions(terrain));
         changed
     }
 
@@ -115,7 +115,7 @@ impl Copies {
     }
 }
 
-fn editions(terrain: &Terrain) -> [GridVersion; 3] {
+fn layer_versions(terrain: &Terrain) -> [GridVersion; 3] {
     [terrain.bedrock.version(), terrain.sand.version(), terrain.softness.version()]
 }
 

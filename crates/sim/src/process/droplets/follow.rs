@@ -27,10 +27,10 @@ impl Droplets {
             deadline: None,
         };
         // The rain stage sets the contributing area of a droplet and prepares the stream maps.
-        own.step(Stage::Rain as usize, &mut context);
+        own.step(Stage::Spawning as usize, &mut context);
         own.waiting = vec![DropletStart { place, load: 0.0 }];
         (own.wave, own.droplets_in_tick, own.trajectory) = (1, 1, Some(Vec::new()));
-        while own.step(Stage::Run as usize, &mut context) == StepProgress::Paused {}
+        while own.step(Stage::Descent as usize, &mut context) == StepProgress::Paused {}
         own.trajectory.unwrap_or_default()
     }
 }

@@ -233,7 +233,7 @@ impl<'a> DropletGround<'a> {
         self.changed[tile].store(old | cells, Ordering::Relaxed);
     }
 
-    fn note_cell(&mut self, cell: [i32; 2]) {
+    fn mark_cell_changed(&mut self, cell: [i32; 2]) {
         let (tile, row, column) = self.place(cell);
         self.mark_changed(tile, 1 << (row * SIDE + column));
     }
@@ -452,7 +452,7 @@ impl<'a> DropletGround<'a> {
         *sand = (old + thickness as f32).max(0.0);
         *surface = *bedrock + *sand;
         let laid = f64::from(*sand) - f64::from(old);
-        self.note_cell(cell);
+        self.mark_cell_changed(cell);
         laid
     }
 

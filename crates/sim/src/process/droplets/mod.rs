@@ -62,10 +62,10 @@ use crate::{
 
 stages! {
     /// Droplets spawn: uniformly, weighted by the rain map if there is one, and at springs if enabled.
-    Rain = "rain",
+    Spawning = "spawning",
     /// Droplets move downhill, eroding and depositing, until all have ended; their remaining load then settles. While Water is
     /// enabled, their remaining water joins it.
-    Run = "descent",
+    Descent = "descent",
 }
 
 /// Declaration of the process.
@@ -173,7 +173,7 @@ impl Process for Droplets {
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress {
         let streams = self.setup.params.law == DropletLaw::Streams;
-        if Stage::at(stage) == Stage::Rain {
+        if Stage::at(stage) == Stage::Spawning {
             let mut stream = RandomStream::new(context.seed, INFO.key, context.tick);
             let masked = self.setup.masked_params(context.terrain, self.setup.params.mode);
             if streams {

@@ -592,9 +592,9 @@ fn followed_droplet_matches_simulated_trajectory() {
             deadline: None,
         };
         let fresh = process.clone();
-        process.step(Stage::Rain as usize, &mut context);
+        process.step(Stage::Spawning as usize, &mut context);
         let place = process.waiting[0].place;
-        process.step(Stage::Run as usize, &mut context);
+        process.step(Stage::Descent as usize, &mut context);
         let track = process.tracks.first().cloned().unwrap_or_default();
         let trajectory = fresh.follow_one(&land, (seed, tick), place);
         let places: Vec<[f32; 2]> = trajectory.iter().map(|moment| moment.place).collect();

@@ -60,15 +60,15 @@ use crate::{
 
 stages! {
     /// Uplift raises the bedrock.
-    Rise = "uplift",
+    Uplift = "uplift",
     /// Flow is routed from every cell to a receiver, and out of depressions over their spill points.
-    Drain = "flow routing",
+    FlowRouting = "flow routing",
     /// Slopes above the critical slope fail; rivers erode their beds and deposit sediment.
-    Cut = "erosion",
+    Erosion = "erosion",
     /// Soil creep smooths hillslopes.
     Creep = "creep",
     /// The change is applied to the layers: erosion takes sand first, then rock; deposition adds sand.
-    Lay = "apply",
+    Apply = "apply",
 }
 
 /// Declaration of the process.
@@ -252,7 +252,7 @@ impl Process for Fluvial {
         let row = context.ledger.solid.row(INFO.key);
         let index = stage;
         let stage = Stage::at(index);
-        if stage == Stage::Rise {
+        if stage == Stage::Uplift {
             if work.substep == 0 {
                 work.params = setup.params.clone();
                 work.masked = setup.masked_params(terrain, work.params.mode).map(Arc::new);
@@ -280,7 +280,7 @@ impl Process for Fluvial {
         let numbers = FluvialCoefficients::new(params, masked.as_deref(), terrain.width());
         let time = substeps.years;
         match stage {
-            Stage::Rise => {
+            Stage::Uplift => {
                 let sea = params.sea();
                 layers::ground(terrain, ground);
                 drainage.set_sea(f32::NEG_INFINITY);
@@ -308,7 +308,7 @@ impl Process for Fluvial {
                 drainage.set_sea(sea);
                 drainage.begin(ground);
             }
-            Stage::Drain => {
+            Stage::FlowRouting => {
                 let diagonal = match params.mode {
                     Mode::Corrected => {
                         let mut stream = RandomStream::new(context.seed, INFO.key, context.tick);
@@ -335,7 +335,7 @@ impl Process for Fluvial {
                 }
                 pieces.begin(drainage.outlets());
             }
-            Stage::Cut => {
+            Stage::Erosion => {
                 let rivers = FluvialSolver::new(params, &numbers, drainage, terrain, (ground, powers));
                 if !pieces.advance(&rivers, change, areas) {
                     return StepProgress::ContinueAt(index);
@@ -360,7 +360,7 @@ impl Process for Fluvial {
                 }
                 *part = 0;
             }
-            Stage::Lay => {
+            Stage::Apply => {
                 if let Some(cells) = parts(ground.len(), 1, layers::CHUNK).nth(*part) {
                     let laid = layers::apply_change(terrain, cells, change, *owed);
                     row.eroded += laid.eroded * area;
@@ -377,7 +377,7 @@ impl Process for Fluvial {
                 setup.counts.substeps += 1;
                 *substep += 1;
                 if *substep < substeps.count {
-                    return StepProgress::ContinueAt(Stage::Rise as usize);
+                    return StepProgress::ContinueAt(Stage::Uplift as usize);
                 }
                 *substep = 0;
                 *years += time * substeps.count as f64;

@@ -47,7 +47,7 @@ use crate::{
 
 stages! {
     /// Springs add and drains remove water; the substep length is chosen.
-    Rain = "rain",
+    Sources = "springs and drains",
     /// Fluxes between cells are computed from the slope of the water surface, with the rain on it, and from momentum: the flow arrows
     /// show them.
     Flow = "flow",
@@ -348,7 +348,7 @@ impl Process for Water {
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress {
         let terrain = &mut *context.terrain;
         match Stage::at(stage) {
-            Stage::Rain => {
+            Stage::Sources => {
                 if self.setup.params.filled && self.setup.counts == ProcessCounts::default() {
                     // Without a steady state, the process starts from the existing water.
                     if let Ok((water, depths, _)) = self.steady_state(terrain, context.tick, &|_| true) {

@@ -205,7 +205,7 @@ fn flow_stage_updates_only_fluxes() {
                 .find_map(|slot| slot.process.vector_map(VectorMap::Velocity, &simulation.terrain));
             velocity.map_or(0.0, |[u, v]| u.iter().chain(v.iter()).fold(0.0, |most, part| most.max(part.abs())))
         };
-        assert_eq!(simulation.stage(), Some(("Water", "rain")));
+        assert_eq!(simulation.stage(), Some(("Water", "springs and drains")));
         assert_eq!(speed(&simulation), 0.0);
         assert_eq!(simulation.stage(), Some(("Water", "flow")));
         let seen = speed(&simulation);

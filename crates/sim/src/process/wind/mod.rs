@@ -52,13 +52,13 @@ factors!(strength, abrasion, saturation_length, capacity, speed_up, repose_angle
 
 stages! {
     /// Direction, strength and turbulence of the wind are sampled for this tick.
-    Gust = "forcing",
+    Forcing = "forcing",
     /// The deflection and speed-up of the wind by the terrain are computed, if the ground has changed enough since the last time.
-    Air = "airflow",
+    Airflow = "airflow",
     /// The wind entrains sand up to its capacity and deposits it in the lee.
-    Blow = "transport",
+    Transport = "transport",
     /// Sand steeper than the angle of repose slides.
-    Slide = "avalanching",
+    Avalanching = "avalanching",
 }
 
 /// Declaration of the process.
@@ -187,7 +187,7 @@ impl Process for Wind {
         let terrain = &mut *context.terrain;
         let mut maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| WindMaps::new(terrain));
         let progress = match Stage::at(stage) {
-            Stage::Gust => {
+            Stage::Forcing => {
                 self.tracks.clear();
                 maps.reset_grain_maps(self.has_grains());
                 self.begin(terrain, context.seed, context.tick);
@@ -198,13 +198,13 @@ impl Process for Wind {
                 }
                 StepProgress::Done
             }
-            Stage::Air => {
+            Stage::Airflow => {
                 if self.steps_left > 0 {
                     self.update_airflow(context.terrain, &mut maps);
                 }
                 StepProgress::Done
             }
-            Stage::Blow => {
+            Stage::Transport => {
                 if self.steps_left > 0 {
                     self.carry(context, &mut maps);
                 } else {
@@ -212,7 +212,7 @@ impl Process for Wind {
                 }
                 if self.waiting > 0 { StepProgress::Paused } else { StepProgress::Done }
             }
-            Stage::Slide => {
+            Stage::Avalanching => {
                 if self.steps > 0 {
                     self.slip(context);
                 }
@@ -220,7 +220,7 @@ impl Process for Wind {
                     self.update_averages(&mut maps, context.watched);
                     StepProgress::Done
                 } else {
-                    StepProgress::ContinueAt(Stage::Air as usize)
+                    StepProgress::ContinueAt(Stage::Airflow as usize)
                 }
             }
         };

@@ -51,7 +51,7 @@ const MOST_DISPERSED: f32 = 0.1;
 /// a plain (Hersen 2004). It fills the furrows that uneven crests leave behind them.
 const PULLS: f32 = 0.35;
 /// Maximum length of a trail, in cells.
-const STREAK: usize = 128;
+const MAX_TRAIL_CELLS: usize = 128;
 /// Abrasion by sand that passes over a plain, relative to sand that hits a slope of 1.
 const GRAZES: f32 = 0.02;
 /// Thickness of sand below which rock counts as bare, in cell sizes.
@@ -293,7 +293,7 @@ impl Wind {
         }
         let trace = |[mut x, mut y]: [f32; 2]| {
             let mut track = vec![[x, y]];
-            while track.len() < STREAK {
+            while track.len() < MAX_TRAIL_CELLS {
                 let [shear, lean] = self.air.at(x as usize, y as usize);
                 if shear == 0.0 {
                     break;

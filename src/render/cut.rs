@@ -10,8 +10,8 @@ use bevy::{
 use super::{
     ground::{BlockSurface, TerrainBlocks},
     material::{Variant, update},
-    numbers::SceneUniforms,
     pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
+    uniforms::SceneUniforms,
 };
 use crate::world::{CutLine, FrameSystems, Simulations};
 
@@ -79,14 +79,14 @@ fn show(
     let wanted: Vec<CutMaterial> = blocks
         .beds()
         .zip(simulations.all())
-        .filter_map(|(BlockSurface { numbers, layers, .. }, session)| {
-            let line = numbers.cut_line(ends?)?;
+        .filter_map(|(BlockSurface { uniforms, layers, .. }, session)| {
+            let line = uniforms.cut_line(ends?)?;
             let look = &session.water_look;
             let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
             // Hidden water is treated as having no depth.
             let least = if look.shown { look.film } else { f32::MAX };
             let cut = CutUniforms { line, water: color(look.color, least), silt: color(look.silt_color, 0.0) };
-            numbers.is_cut().then(|| CutMaterial { scene: *numbers, layers: layers.clone(), cut })
+            uniforms.is_cut().then(|| CutMaterial { scene: *uniforms, layers: layers.clone(), cut })
         })
         .collect();
     let faces = &mut *faces;
@@ -101,13 +101,13 @@ fn show(
             update(&mut materials, material, |material| *material = wanted);
         } else {
             let material = materials.add(wanted);
-            let piece = DrawnMesh { mesh: faces.mesh.clone(), material: material.clone(), tract: None };
+            let piece = DrawnMesh { mesh: faces.mesh.clone(), material: material.clone(), chunk_set: None };
             faces.drawn.push((commands.spawn(piece).id(), material));
         }
     }
 }
 
-/// Builds a strip of quads: x runs from 0 to 1 along the line, y is 0 at the foot and 1 at the surface.
+/// Builds a strip of quads: x runs from 0 to 1 along the line, y is 0 at the base and 1 at the surface.
 fn strip() -> Mesh {
     let corner = |part: u32, up: f32| [part as f32 / PARTS as f32, up, 0.0];
     let positions: Vec<[f32; 3]> = (0..=PARTS).flat_map(|part| [corner(part, 0.0), corner(part, 1.0)]).collect();

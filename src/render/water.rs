@@ -11,9 +11,9 @@ use super::{
     ground::{BlockLighting, BlockSurface, TerrainBlocks},
     lod::ChunkSet,
     material::{Variant, update},
-    numbers::SceneUniforms,
     overlay::OverlayTextures,
     pass::{SurfaceMaterial, SurfacePlugin},
+    uniforms::SceneUniforms,
 };
 use crate::world::{Comparison, FrameSystems, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
@@ -80,7 +80,7 @@ struct BlockWaters(Vec<Option<WaterSheet>>);
 
 struct WaterSheet {
     entity: Entity,
-    tract: ChunkSet,
+    chunk_set: ChunkSet,
     material: Handle<WaterMaterial>,
 }
 
@@ -115,7 +115,7 @@ fn show_water(
     }
     waters.0.resize_with(beds.len(), || None);
     for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(simulations.all()).enumerate() {
-        let BlockSurface { land, numbers, layers, relief, water, .. } = bed;
+        let BlockSurface { bounds, uniforms, layers, relief, water, .. } = bed;
         // There is no water at the start.
         let hidden = !session.water_look.shown || *comparison == Comparison::Start || motions.water_opacity <= 0.0;
         let Some(coverage) = water.filter(|_| !hidden) else {
@@ -126,25 +126,25 @@ fn show_water(
         };
         let look = &simulations.selected().water_look;
         let wanted = WaterMaterial {
-            scene: *numbers,
+            scene: *uniforms,
             layers: layers.clone(),
             motion: motions.image(index).clone(),
             water: WaterUniforms::new(look, motions.water_opacity, simulations.ticks()),
             relief: relief.clone(),
         };
-        let tract = ChunkSet { land, only: Some((Arc::clone(coverage), look.least_depth())) };
+        let chunk_set = ChunkSet { bounds, only: Some((Arc::clone(coverage), look.least_depth())) };
         match slot {
             Some(sheet) => {
-                if sheet.tract != tract {
-                    sheet.tract = tract.clone();
-                    commands.entity(sheet.entity).insert(blocks.piece(sheet.material.clone(), tract));
+                if sheet.chunk_set != chunk_set {
+                    sheet.chunk_set = chunk_set.clone();
+                    commands.entity(sheet.entity).insert(blocks.piece(sheet.material.clone(), chunk_set));
                 }
                 update(&mut materials, &sheet.material, |material| *material = wanted);
             }
             None => {
                 let material = materials.add(wanted);
-                let entity = commands.spawn(blocks.piece(material.clone(), tract.clone())).id();
-                *slot = Some(WaterSheet { entity, tract, material });
+                let entity = commands.spawn(blocks.piece(material.clone(), chunk_set.clone())).id();
+                *slot = Some(WaterSheet { entity, chunk_set, material });
             }
         }
     }

@@ -10,8 +10,8 @@ use super::{
     ground::TerrainBlocks,
     layers,
     lod::BlockBounds,
-    numbers::SceneUniforms,
     plinth,
+    uniforms::SceneUniforms,
 };
 use crate::world::{Revision, Simulations, ViewportArea};
 use thalweg_scene::{
@@ -28,7 +28,7 @@ pub(super) struct FramedPose {
     distance: f32,
     fov: f32,
     aspect: f32,
-    work: u64,
+    project_id: u64,
     base: f32,
 }
 
@@ -43,21 +43,22 @@ pub struct SceneFrame {
     height: f32,
     far: f32,
     /// Project of the blocks.
-    work: u64,
+    project_id: u64,
 }
 
 impl SceneFrame {
     /// Computes the reference frame of a project's blocks.
-    fn of(lands: &[BlockBounds], picture: (f32, f32), work: u64) -> Option<Self> {
-        let (focus, far) = frame(lands, (0.0, true), CAMERAS[0].2.to_radians(), picture)?;
-        let ends = lands.iter().map(|land| [land.centre - 0.5 * land.extent, land.centre + 0.5 * land.extent]);
+    fn of(all_bounds: &[BlockBounds], (fov, aspect): (f32, f32), project_id: u64) -> Option<Self> {
+        let (focus, far) = frame(all_bounds, (0.0, true), CAMERAS[0].2.to_radians(), (fov, aspect))?;
+        let ends =
+            all_bounds.iter().map(|block| [block.centre - 0.5 * block.extent, block.centre + 0.5 * block.extent]);
         let [corner, end] = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
-        Some(Self { corner, sides: (end - corner).max(Vec2::splat(1e-3)), height: focus.y, far, work })
+        Some(Self { corner, sides: (end - corner).max(Vec2::splat(1e-3)), height: focus.y, far, project_id })
     }
 
     /// `true` if it belongs to the current project.
     pub(super) fn is_of(&self, simulations: &Simulations) -> bool {
-        self.work == simulations.project_id()
+        self.project_id == simulations.project_id()
     }
 
     /// Converts a pose to focus, yaw, pitch and distance, in radians and world units.
@@ -91,26 +92,27 @@ impl SceneFrame {
 pub(super) fn measure_scene_frame(
     (simulations, blocks, view, revision): (Res<Simulations>, Res<TerrainBlocks>, Res<ViewportArea>, Res<Revision>),
     mut shapes: Local<Vec<([f32; 5], GridVersion)>>,
-    mut lands: Local<Vec<BlockBounds>>,
+    mut all_bounds: Local<Vec<BlockBounds>>,
     mut commands: Commands,
 ) {
-    if !blocks.are_of(*revision) || blocks.numbers.len() != simulations.all().len() {
+    if !blocks.are_of(*revision) || blocks.uniforms.len() != simulations.all().len() {
         return;
     }
     // From the terrain at the start: growing mountains do not move the camera, and a reopened project has the same frame.
     let starts = || simulations.all().iter().map(|session| &session.simulation.terrain.start);
-    let now: Vec<_> = blocks.numbers.iter().map(SceneUniforms::shape).zip(starts().map(Grid::version)).collect();
+    let now: Vec<_> = blocks.uniforms.iter().map(SceneUniforms::shape).zip(starts().map(Grid::version)).collect();
     if *shapes != now {
-        *lands = blocks.numbers.iter().zip(starts()).map(|(numbers, start)| numbers.land(start.min_max().1)).collect();
+        *all_bounds =
+            blocks.uniforms.iter().zip(starts()).map(|(uniforms, start)| uniforms.bounds(start.min_max().1)).collect();
         *shapes = now;
     }
-    if let Some(whole) = SceneFrame::of(&lands, picture_of(&simulations, &view), simulations.project_id()) {
+    if let Some(whole) = SceneFrame::of(&all_bounds, fov_and_aspect(&simulations, &view), simulations.project_id()) {
         commands.insert_resource(whole);
     }
 }
 
 /// Returns the vertical field of view in radians and the aspect ratio.
-fn picture_of(simulations: &Simulations, view: &ViewportArea) -> (f32, f32) {
+fn fov_and_aspect(simulations: &Simulations, view: &ViewportArea) -> (f32, f32) {
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
     let aspect = size.x / size.y;
     (field(simulations.selected().look.field_of_view, aspect), aspect)
@@ -137,7 +139,7 @@ pub(super) fn field(degrees: f32, aspect: f32) -> f32 {
 /// Angles in radians, lengths in world units; the view is given by its vertical field of view and aspect ratio. `None` without
 /// blocks.
 fn frame(
-    lands: &[BlockBounds],
+    all_bounds: &[BlockBounds],
     (yaw, turns): (f32, bool),
     pitch: f32,
     (fov, aspect): (f32, f32),
@@ -150,26 +152,26 @@ fn frame(
             Vec3::new(centre.x + around * cos, height, centre.y + around * sin)
         })
     };
-    let corners = |land: &BlockBounds, height: f32| {
-        let (centre, half) = (land.centre, 0.5 * land.extent);
+    let corners = |block: &BlockBounds, height: f32| {
+        let (centre, half) = (block.centre, 0.5 * block.extent);
         [Vec2::ONE, Vec2::new(-1.0, 1.0), Vec2::NEG_ONE, Vec2::new(1.0, -1.0)].map(|corner| {
             let place = centre + corner * half;
             Vec3::new(place.x, height, place.y)
         })
     };
     let mut points = Vec::new();
-    for land in lands {
-        let (away, half, [foot, top]) = (land.centre.length(), 0.5 * land.extent.length(), land.heights);
+    for block in all_bounds {
+        let (away, half, [base_height, top]) = (block.centre.length(), 0.5 * block.extent.length(), block.heights);
         // The highest points are seldom in the corners.
-        let rim = foot.lerp(top, 0.4);
+        let rim = base_height.lerp(top, 0.4);
         if turns {
             let around = |radius, height| ring(Vec2::ZERO, radius, height);
-            points.extend(around(away + half, foot).chain(around(away + half, rim)));
+            points.extend(around(away + half, base_height).chain(around(away + half, rim)));
             points.extend(around(away + 0.5 * half, top));
         } else {
             let turn = Quat::from_rotation_y(-yaw);
-            let bounds = corners(land, foot).into_iter().chain(corners(land, rim));
-            points.extend(bounds.chain(ring(land.centre, 0.5 * half, top)).map(|point| turn * point));
+            let bounds = corners(block, base_height).into_iter().chain(corners(block, rim));
+            points.extend(bounds.chain(ring(block.centre, 0.5 * half, top)).map(|point| turn * point));
         }
     }
     let up = (0.5 * fov).tan() * (1.0 - FREE);
@@ -219,20 +221,20 @@ pub(super) fn frame_blocks(
     mut camera: Single<&mut PanOrbitCamera>,
     mut known: Local<(Vec<BlockBounds>, Vec<[f32; 5]>)>,
 ) {
-    let (lands, shapes) = &mut *known;
-    let (work, pitch, base) = (simulations.project_id(), camera.target_pitch, simulations.selected().look.base);
-    let (fov, aspect) = picture_of(&simulations, &view);
+    let (all_bounds, shapes) = &mut *known;
+    let (project_id, pitch, base) = (simulations.project_id(), camera.target_pitch, simulations.selected().look.base);
+    let (fov, aspect) = fov_and_aspect(&simulations, &view);
     let stays = |frame: &FramedPose| {
         let place = (camera.target_focus, pitch, camera.target_radius);
         place == (frame.focus, frame.pitch, frame.distance)
     };
     let framed = viewpoint.framed.filter(stays);
-    let mut now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneUniforms::shape).collect();
+    let mut now: Vec<[f32; 5]> = blocks.uniforms.iter().map(SceneUniforms::shape).collect();
     let complete = now.len() == simulations.all().len();
-    let plinth = blocks.numbers.first().and_then(|numbers| plinth::plinth_bounds(&simulations, numbers));
+    let plinth = blocks.uniforms.first().and_then(|uniforms| plinth::plinth_bounds(&simulations, uniforms));
     now.extend(plinth.iter().map(|plinth| [plinth.extent.x, plinth.extent.y, plinth.centre.x, plinth.centre.y, 0.0]));
     // Growing mountains do not move the camera.
-    let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
+    let new = framed.is_none_or(|frame| (frame.project_id, frame.base) != (project_id, base)) || *shapes != now;
     let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
     viewpoint.framed = framed;
     let going = viewpoint.wanted.or(other.then_some(Transition::Immediate));
@@ -241,13 +243,18 @@ pub(super) fn frame_blocks(
     let Some(going) = going.filter(|_| ready) else { return };
     if viewpoint.wanted.is_some() || new {
         let highest = simulations.all().iter().map(|session| layers::highest(&session.simulation.terrain));
-        *lands =
-            blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plinth).collect();
+        *all_bounds = blocks
+            .uniforms
+            .iter()
+            .zip(highest)
+            .map(|(uniforms, highest)| uniforms.bounds(highest))
+            .chain(plinth)
+            .collect();
         *shapes = now;
     }
     // During a full turn nothing may be cropped.
     let turns = viewpoint.turn != Turntable::Off;
-    let found = frame(lands, (camera.target_yaw, turns), pitch, (fov, aspect));
+    let found = frame(all_bounds, (camera.target_yaw, turns), pitch, (fov, aspect));
     let (focus, fits) = found.unwrap_or((FOCUS, FAR));
     let distance = (fits / viewpoint.near).clamp(camera.zoom_lower_limit, camera.zoom_upper_limit.unwrap_or(f32::MAX));
     (camera.target_focus, camera.target_radius) = (focus, distance);
@@ -255,23 +262,24 @@ pub(super) fn frame_blocks(
         (camera.focus, camera.radius) = (focus, Some(distance));
     }
     camera.force_update = true;
-    (viewpoint.framed, viewpoint.wanted) = (Some(FramedPose { focus, pitch, distance, fov, aspect, work, base }), None);
+    (viewpoint.framed, viewpoint.wanted) =
+        (Some(FramedPose { focus, pitch, distance, fov, aspect, project_id, base }), None);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture::SIDE;
+    use crate::render::SIDE;
 
     #[test]
     fn pose_is_independent_of_focus_along_line_of_sight() {
-        let lands = [BlockBounds {
+        let all_bounds = [BlockBounds {
             cells: UVec2::splat(64),
             centre: Vec2::ZERO,
             extent: Vec2::new(SIDE, 0.5 * SIDE),
             heights: [-0.06 * SIDE, 0.2 * SIDE],
         }];
-        let whole = SceneFrame::of(&lands, (0.7, 1.6), 1).expect("there is a block");
+        let whole = SceneFrame::of(&all_bounds, (0.7, 1.6), 1).expect("there is a block");
         let pose = Pose { round: 40.0, above: 30.0, near: 1.5, at: [0.25, 0.75] };
         let camera = whole.place(&pose);
         assert!((camera.focus[0] + 0.25 * SIDE).abs() < 1e-3 && (camera.focus[2] - 0.125 * SIDE).abs() < 1e-3);
@@ -279,37 +287,37 @@ mod tests {
         for more in [0.0, 20.0, -20.0] {
             let focus = (Vec3::from(camera.focus) - more * away).to_array();
             let found = whole.pose(&io::project::Camera { focus, distance: camera.distance + more, ..camera });
-            let numbers = |pose: &Pose| [pose.round, pose.above, pose.near, pose.at[0], pose.at[1]];
-            let off = numbers(&found).into_iter().zip(numbers(&pose)).map(|(a, b)| (a - b).abs());
+            let values = |pose: &Pose| [pose.round, pose.above, pose.near, pose.at[0], pose.at[1]];
+            let off = values(&found).into_iter().zip(values(&pose)).map(|(a, b)| (a - b).abs());
             assert!(off.fold(0.0, f64::max) < 1e-4, "{found:?} for {pose:?}");
         }
     }
 
     #[test]
     fn framed_blocks_fit_and_fill_the_viewport() {
-        let land = |x: f32, y: f32, sides: [f32; 2], heights| BlockBounds {
+        let block = |x: f32, y: f32, sides: [f32; 2], heights| BlockBounds {
             cells: UVec2::splat(64),
             centre: Vec2::new(x, y) * SIDE,
             extent: Vec2::from(sides) * SIDE,
             heights,
         };
         let cases = [
-            vec![land(0.0, 0.0, [1.0, 1.0], [-0.06 * SIDE, 0.01 * SIDE])],
-            vec![land(0.0, 0.0, [1.2, 0.5], [-0.06 * SIDE, 0.5 * SIDE])],
+            vec![block(0.0, 0.0, [1.0, 1.0], [-0.06 * SIDE, 0.01 * SIDE])],
+            vec![block(0.0, 0.0, [1.2, 0.5], [-0.06 * SIDE, 0.5 * SIDE])],
             vec![
-                land(-0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.1 * SIDE]),
-                land(0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.2 * SIDE]),
+                block(-0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.1 * SIDE]),
+                block(0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.2 * SIDE]),
             ],
         ];
-        for (lands, pitch, aspect) in cases
+        for (all_bounds, pitch, aspect) in cases
             .iter()
-            .flat_map(|lands| [0.1, 0.45, 1.0, 1.5].map(|pitch| (lands, pitch)))
-            .flat_map(|(lands, pitch)| [0.5, 1.0, 1.6, 3.0].map(|aspect| (lands, pitch, aspect)))
+            .flat_map(|all_bounds| [0.1, 0.45, 1.0, 1.5].map(|pitch| (all_bounds, pitch)))
+            .flat_map(|(all_bounds, pitch)| [0.5, 1.0, 1.6, 3.0].map(|aspect| (all_bounds, pitch, aspect)))
         {
             let fov = field(if aspect > 2.0 { 15.0 } else { 41.0 }, aspect);
             for yaw in [None, Some(0.5), Some(3.9)] {
                 let turned = (yaw.unwrap_or_default(), yaw.is_none());
-                let (focus, distance) = frame(lands, turned, pitch, (fov, aspect)).expect("there are blocks");
+                let (focus, distance) = frame(all_bounds, turned, pitch, (fov, aspect)).expect("there are blocks");
                 let half = (0.5 * fov).tan();
                 let mut reach = Vec2::ZERO;
                 let all = (0..24u8).map(|step| f32::from(step) / 24.0 * TAU);
@@ -318,19 +326,19 @@ mod tests {
                     // In steep views the focus is off-centre.
                     let focus = if yaw.is_none() { Quat::from_rotation_y(turned) * focus } else { focus };
                     let eye = focus + turn * Vec3::Z * distance;
-                    for land in lands {
-                        let corner = |x: f32, z: f32| land.centre + Vec2::new(x, z) * 0.5 * land.extent;
-                        let [foot, top] = land.heights;
+                    for block in all_bounds {
+                        let corner = |x: f32, z: f32| block.centre + Vec2::new(x, z) * 0.5 * block.extent;
+                        let [base_height, top] = block.heights;
                         let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, z)| corner(x, z));
-                        let feet = corners.map(|at| Vec3::new(at.x, foot, at.y));
-                        for place in feet.into_iter().chain([Vec3::new(land.centre.x, top, land.centre.y)]) {
+                        let base_corners = corners.map(|at| Vec3::new(at.x, base_height, at.y));
+                        for place in base_corners.into_iter().chain([Vec3::new(block.centre.x, top, block.centre.y)]) {
                             let seen = turn.inverse() * (place - eye);
                             assert!(seen.z < 0.0, "behind the camera");
                             reach = reach.max(Vec2::new(seen.x / aspect, seen.y).abs() / (-seen.z * half));
                         }
                     }
                 }
-                let case = format!("{reach} of the picture at {pitch}, {aspect}, {yaw:?}");
+                let case = format!("{reach} of the view at {pitch}, {aspect}, {yaw:?}");
                 assert!(reach.max_element() <= 1.0 - FREE + 1e-3, "{case}");
                 assert!(reach.max_element() > 0.75, "only {case}");
             }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use bevy::{prelude::*, render::render_resource::TextureFormat};
 
-use super::{layers::cell_image, lod::BlockBounds, numbers::SceneUniforms};
+use super::{layers::cell_image, lod::BlockBounds, uniforms::SceneUniforms};
 use crate::world::{Simulations, amount};
 use thalweg_scene::{
     io::{page, reference::escape_html},
@@ -40,15 +40,15 @@ pub(super) struct Plinth {
 }
 
 /// Returns the margins of a block's plinth at the sides and at the front, in world units, or `None` if no plinth is shown.
-pub(super) fn reach(simulations: &Simulations, numbers: &SceneUniforms) -> Option<Vec2> {
-    let block = numbers.footprint();
+pub(super) fn reach(simulations: &Simulations, uniforms: &SceneUniforms) -> Option<Vec2> {
+    let block = uniforms.footprint();
     let shown = matches!(simulations.all(), [session] if session.look.plinth);
     shown.then_some(2.0 * block.z.min(block.w) * Vec2::new(MARGIN, FRONT))
 }
 
 /// Returns the plinth as flat land, for framing the whole scene.
-pub(super) fn plinth_bounds(simulations: &Simulations, numbers: &SceneUniforms) -> Option<BlockBounds> {
-    let (reach, block, base) = (reach(simulations, numbers)?, numbers.footprint(), numbers.base_height());
+pub(super) fn plinth_bounds(simulations: &Simulations, uniforms: &SceneUniforms) -> Option<BlockBounds> {
+    let (reach, block, base) = (reach(simulations, uniforms)?, uniforms.footprint(), uniforms.base_height());
     Some(BlockBounds {
         cells: UVec2::splat(2),
         centre: block.xy() + Vec2::new(0.0, 0.5 * (reach.y - reach.x)),
@@ -59,10 +59,10 @@ pub(super) fn plinth_bounds(simulations: &Simulations, numbers: &SceneUniforms) 
 
 impl Plinth {
     /// Returns the plinth, or `None` if it is not shown.
-    pub(super) fn of(simulations: &Simulations, numbers: &SceneUniforms, units: UnitSystem) -> Option<Self> {
-        let (reach, session) = (reach(simulations, numbers)?, simulations.selected());
+    pub(super) fn of(simulations: &Simulations, uniforms: &SceneUniforms, units: UnitSystem) -> Option<Self> {
+        let (reach, session) = (reach(simulations, uniforms)?, simulations.selected());
         let terrain = &session.simulation.terrain;
-        let wide = 2.0 * (numbers.footprint().z + reach.x);
+        let wide = 2.0 * (uniforms.footprint().z + reach.x);
         let side = |cells: usize| {
             let metres = f64::from(terrain.cell_size) * cells as f64;
             let (unit, times) = amount::display_unit(units, "km");
@@ -73,7 +73,7 @@ impl Plinth {
         if steep != 1.0 {
             let _ = write!(note, ", vertical exaggeration × {}", (100.0 * steep).round() / 100.0);
         }
-        let metres = f64::from(wide / numbers.scale());
+        let metres = f64::from(wide / uniforms.scale());
         let (length, text) = amount::round_length(units, SCALE * metres);
         Some(Self {
             title: session.title.clone(),
@@ -162,7 +162,7 @@ fn halved([width, height]: [usize; 2], texels: &[u8]) -> ([usize; 2], Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::numbers::alone, *};
+    use super::{super::uniforms::alone, *};
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     fn plinth(title: &str) -> Plinth {
@@ -170,8 +170,8 @@ mod tests {
         let mut session = open_first("round-hill", &options).expect("built in");
         title.clone_into(&mut session.title);
         (session.look.vertical_exaggeration, session.look.plinth) = (1.5, true);
-        let numbers = alone(&session);
-        Plinth::of(&Simulations::new(vec![session]), &numbers, UnitSystem::Metric).expect("it is shown")
+        let uniforms = alone(&session);
+        Plinth::of(&Simulations::new(vec![session]), &uniforms, UnitSystem::Metric).expect("it is shown")
     }
 
     #[test]

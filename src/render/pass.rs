@@ -1,4 +1,4 @@
-//! The render pass of the view: draws all pieces in a fixed order directly into the image, with tone mapping in their shaders.
+//! The render pass of the view: draws all meshes in a fixed order directly into the image, with tone mapping in their shaders.
 //!
 //! A material is a [`SurfaceMaterial`]. Every [`DrawnMesh`] of it is drawn. The panels of the window then show the result like any image.
 
@@ -56,7 +56,7 @@ pub(super) trait SurfaceMaterial: Asset + AsBindGroup<Data = Variant> + Clone {
     const OPAQUE: bool;
     /// Vertex attributes of its meshes, at shader locations 0, 1, …
     const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
-    /// `true` if its pieces are terrain, with instance data of chunks at the next shader locations.
+    /// `true` if its meshes are terrain, with instance data of chunks at the next shader locations.
     const LAND: bool = false;
     /// `true` if the walls of the terrain are drawn too.
     const WALLS: bool = true;
@@ -73,7 +73,7 @@ pub(super) struct DrawnMesh<M: SurfaceMaterial> {
     pub mesh: Handle<Mesh>,
     pub material: Handle<M>,
     /// Part of a block whose chunks are drawn, if the mesh is that of a chunk.
-    pub tract: Option<ChunkSet>,
+    pub chunk_set: Option<ChunkSet>,
 }
 
 /// Draws all meshes of a surface.
@@ -113,7 +113,7 @@ pub(super) fn plugin(app: &mut App) {
             .init_resource::<PassView>()
             .init_resource::<DrawQueue>()
             .add_systems(RenderStartup, begin_view)
-            .add_systems(ExtractSchedule, extract_lens)
+            .add_systems(ExtractSchedule, extract_view)
             .add_systems(RenderGraph, draw.in_set(RenderGraphSystems::Render).before(camera_driver));
     }
 }
@@ -126,9 +126,9 @@ struct QueueSurfaces;
 #[derive(Resource, Clone, Default)]
 struct PassView {
     drawing: DrawSettings,
-    numbers: ViewUniforms,
-    sight: LodView,
-    picture: AssetId<Image>,
+    uniforms: ViewUniforms,
+    lod_view: LodView,
+    target: AssetId<Image>,
 }
 
 /// View uniforms; mirrors `View` in `shaders/lib/view.wgsl`.
@@ -136,61 +136,61 @@ struct PassView {
 struct ViewUniforms {
     clip_from_world: Mat4,
     eye: Vec4,
-    /// Size of the drawn part, and width of lines relative to the screen, in pixels.
+    /// Size of the drawn tile, and width of lines relative to the screen, in pixels.
     size: Vec3,
-    /// Position of the part in the whole image, and size of the image, in pixels.
-    part: Vec4,
+    /// Position of the tile in the whole image, and size of the image, in pixels.
+    tile: Vec4,
 }
 
 /// The camera, once spawned.
 type PassCamera<'w, 's> = Option<Single<'w, 's, (&'static Camera, &'static GlobalTransform), With<PanOrbitCamera>>>;
 
-fn extract_lens(
+fn extract_view(
     camera: Extract<PassCamera>,
     view: Extract<Res<ViewportArea>>,
     drawing: Extract<Res<DrawSettings>>,
-    mut lens: ResMut<PassView>,
+    mut pass_view: ResMut<PassView>,
     mut draws: ResMut<DrawQueue>,
 ) {
     *draws = DrawQueue::default();
     let Some(camera) = &*camera else { return };
     let (camera, transform) = **camera;
     let size = drawing.size.as_vec2();
-    let (clip_from_view, transform, crop) = match &drawing.part {
-        Some(part) => (part.clip_from_view, &part.place, part.crop()),
+    let (clip_from_view, transform, crop) = match &drawing.tile {
+        Some(tile) => (tile.clip_from_view, &tile.place, tile.crop()),
         None => (camera.clip_from_view(), transform, Mat4::IDENTITY),
     };
     let clip_from_world = crop * clip_from_view * transform.to_matrix().inverse();
     let eye = transform.translation();
-    let [at, whole] = drawing.part.map_or([Vec2::ZERO, size], |part| [part.at.as_vec2(), part.whole.as_vec2()]);
-    let sharpness = drawing.part.map_or(1.0, |part| part.sharpness);
-    let numbers = ViewUniforms {
+    let [at, whole] = drawing.tile.map_or([Vec2::ZERO, size], |tile| [tile.at.as_vec2(), tile.whole.as_vec2()]);
+    let sharpness = drawing.tile.map_or(1.0, |tile| tile.sharpness);
+    let uniforms = ViewUniforms {
         clip_from_world,
         eye: eye.extend(1.0),
         size: size.extend(sharpness),
-        part: Vec4::new(at.x, at.y, whole.x, whole.y),
+        tile: Vec4::new(at.x, at.y, whole.x, whole.y),
     };
     // Height of the view at distance 1.
     let height = 2.0 / clip_from_view.y_axis.y;
-    let sight = LodView { eye, clip_from_world, triangle: height * drawing.triangle };
-    *lens = PassView { drawing: **drawing, numbers, sight, picture: view.image.id() };
+    let lod_view = LodView { eye, clip_from_world, triangle: height * drawing.triangle };
+    *pass_view = PassView { drawing: **drawing, uniforms, lod_view, target: view.image.id() };
 }
 
 /// Bindings shared by all surfaces: view uniforms and the lookup table of the tone curve.
 #[derive(Resource)]
 struct ViewGroup {
     layout: BindGroupLayoutDescriptor,
-    numbers: UniformBuffer<ViewUniforms>,
-    squares: RawBufferVec<Chunk>,
+    uniforms: UniformBuffer<ViewUniforms>,
+    chunks: RawBufferVec<Chunk>,
 }
 
 fn begin_view(mut commands: Commands) {
     let [table, sampler] = get_lut_bind_group_layout_entries();
-    let numbers = uniform_buffer::<ViewUniforms>(false);
-    let entries = BindGroupLayoutEntries::sequential(ShaderStages::VERTEX_FRAGMENT, (numbers, table, sampler));
+    let uniforms = uniform_buffer::<ViewUniforms>(false);
+    let entries = BindGroupLayoutEntries::sequential(ShaderStages::VERTEX_FRAGMENT, (uniforms, table, sampler));
     let layout = BindGroupLayoutDescriptor::new("view", &entries);
-    let squares = RawBufferVec::new(BufferUsages::VERTEX);
-    commands.insert_resource(ViewGroup { layout, numbers: UniformBuffer::default(), squares });
+    let chunks = RawBufferVec::new(BufferUsages::VERTEX);
+    commands.insert_resource(ViewGroup { layout, uniforms: UniformBuffer::default(), chunks });
 }
 
 /// Layout and pipelines of a surface.
@@ -213,10 +213,10 @@ enum DrawStage {
 }
 
 impl DrawStage {
-    /// Returns the strokes of a surface.
+    /// Returns the stages of a surface.
     fn of<M: SurfaceMaterial>() -> impl Iterator<Item = Self> {
-        let strokes = [(Self::Mark, M::MARKS), (Self::Surface, true), (Self::Walls, M::LAND && M::WALLS)];
-        strokes.into_iter().filter_map(|(stroke, drawn)| drawn.then_some(stroke))
+        let stages = [(Self::Mark, M::MARKS), (Self::Surface, true), (Self::Walls, M::LAND && M::WALLS)];
+        stages.into_iter().filter_map(|(stage, drawn)| drawn.then_some(stage))
     }
 }
 
@@ -234,7 +234,7 @@ fn begin<M: SurfaceMaterial>(device: Res<RenderDevice>, mut commands: Commands) 
 impl<M: SurfaceMaterial> SurfacePipelines<M> {
     fn pipeline(
         &self,
-        (variant, drawing, stroke): (&Variant, &DrawSettings, DrawStage),
+        (variant, drawing, stage): (&Variant, &DrawSettings, DrawStage),
         vertex: &MeshVertexBufferLayoutRef,
         view: &ViewGroup,
         shader: &Handle<Shader>,
@@ -250,9 +250,9 @@ impl<M: SurfaceMaterial> SurfacePipelines<M> {
         definitions.extend(tone(drawing.tone).0.iter().map(|name| (*name).into()));
         variant.define(&mut definitions);
         let parts =
-            [("WALL", stroke == DrawStage::Walls), ("FINE", M::LAND && drawing.fine), ("AS_LIGHT", drawing.is_light())];
+            [("WALL", stage == DrawStage::Walls), ("FINE", M::LAND && drawing.fine), ("AS_LIGHT", drawing.is_light())];
         definitions.extend(parts.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.into()));
-        let (marks, hides) = (stroke == DrawStage::Mark, M::OPAQUE || stroke == DrawStage::Mark);
+        let (marks, hides) = (stage == DrawStage::Mark, M::OPAQUE || stage == DrawStage::Mark);
         let bias = if M::MARKS { DepthBiasState { constant: 2, ..default() } } else { DepthBiasState::default() };
         Some(RenderPipelineDescriptor {
             label: Some(M::SHADER.into()),
@@ -340,9 +340,9 @@ impl<M: SurfaceMaterial> Default for DrawnMeshes<M> {
     }
 }
 
-fn extract_meshes<M: SurfaceMaterial>(pieces: Extract<Query<&DrawnMesh<M>>>, mut list: ResMut<DrawnMeshes<M>>) {
+fn extract_meshes<M: SurfaceMaterial>(drawn_meshes: Extract<Query<&DrawnMesh<M>>>, mut list: ResMut<DrawnMeshes<M>>) {
     list.0.clear();
-    list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.tract.clone(), piece.material.id())));
+    list.0.extend(drawn_meshes.iter().map(|drawn| (drawn.mesh.id(), drawn.chunk_set.clone(), drawn.material.id())));
 }
 
 /// Draws of a frame.
@@ -350,33 +350,34 @@ fn extract_meshes<M: SurfaceMaterial>(pieces: Extract<Query<&DrawnMesh<M>>>, mut
 struct DrawQueue {
     list: Vec<DrawItem>,
     /// Chunks of all chunk sets.
-    squares: Vec<Chunk>,
-    lands: Vec<(BlockBounds, Vec<Chunk>)>,
+    chunks: Vec<Chunk>,
+    visible_chunks: Vec<(BlockBounds, Vec<Chunk>)>,
     /// `true` if a mesh, a texture or a shader is not ready.
     waits: bool,
 }
 
 impl DrawQueue {
     /// Collects the chunks of a chunk set.
-    fn collect_chunks(&mut self, tract: &ChunkSet, sight: &LodView) -> ChunkRanges {
+    fn collect_chunks(&mut self, chunk_set: &ChunkSet, lod_view: &LodView) -> ChunkRanges {
         // Shared by ground, water and rivers, so that all use the same triangles.
-        let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
-            self.lands.push((tract.land, tract.land.visible_chunks(sight)));
-            self.lands.len() - 1
-        });
-        let seen = &self.lands[known].1;
-        let mut place = |squares: &mut dyn Iterator<Item = Chunk>| {
-            let begin = self.squares.len() as u32;
-            self.squares.extend(squares);
-            begin..self.squares.len() as u32
+        let known =
+            self.visible_chunks.iter().position(|(bounds, _)| *bounds == chunk_set.bounds).unwrap_or_else(|| {
+                self.visible_chunks.push((chunk_set.bounds, chunk_set.bounds.visible_chunks(lod_view)));
+                self.visible_chunks.len() - 1
+            });
+        let seen = &self.visible_chunks[known].1;
+        let mut place = |chunks: &mut dyn Iterator<Item = Chunk>| {
+            let begin = self.chunks.len() as u32;
+            self.chunks.extend(chunks);
+            begin..self.chunks.len() as u32
         };
-        let surfaces = tract.surfaces(seen).into_iter();
-        let surfaces = surfaces.map(|(patch, squares)| (patch, place(&mut squares.into_iter()))).collect();
-        ChunkRanges { surfaces, walls: place(&mut tract.walls(seen)) }
+        let surfaces = chunk_set.surfaces(seen).into_iter();
+        let surfaces = surfaces.map(|(patch, chunks)| (patch, place(&mut chunks.into_iter()))).collect();
+        ChunkRanges { surfaces, walls: place(&mut chunk_set.walls(seen)) }
     }
 }
 
-/// Chunks of a draw, as ranges of [`DrawQueue::squares`].
+/// Chunks of a draw, as ranges of [`DrawQueue::chunks`].
 struct ChunkRanges {
     /// By patch of the chunk mesh.
     surfaces: Vec<(Range<u32>, Range<u32>)>,
@@ -384,10 +385,10 @@ struct ChunkRanges {
 }
 
 impl ChunkRanges {
-    /// Returns the ranges of mesh indices and instances that a stroke draws.
-    fn drawn(&self, stroke: DrawStage, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
-        let surface = |(patch, squares): &(Range<u32>, Range<u32>)| (lod::surface(indices, patch), squares.clone());
-        match stroke {
+    /// Returns the ranges of mesh indices and instances that a stage draws.
+    fn drawn(&self, stage: DrawStage, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
+        let surface = |(patch, chunks): &(Range<u32>, Range<u32>)| (lod::surface(indices, patch), chunks.clone());
+        match stage {
             DrawStage::Walls => vec![(lod::walls(indices), self.walls.clone())],
             DrawStage::Mark | DrawStage::Surface => self.surfaces.iter().map(surface).collect(),
         }
@@ -397,17 +398,17 @@ impl ChunkRanges {
 struct DrawItem {
     order: u8,
     is_behind: bool,
-    strokes: Vec<(DrawStage, CachedRenderPipelineId)>,
+    stages: Vec<(DrawStage, CachedRenderPipelineId)>,
     material: BindGroup,
     mesh: AssetId<Mesh>,
     /// `None` for meshes other than terrain.
-    squares: Option<ChunkRanges>,
+    chunks: Option<ChunkRanges>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn queue<M: SurfaceMaterial>(
-    lens: Res<PassView>,
-    pieces: Res<DrawnMeshes<M>>,
+    pass_view: Res<PassView>,
+    drawn_meshes: Res<DrawnMeshes<M>>,
     (materials, meshes): (Res<RenderAssets<PreparedSurface<M>>>, Res<RenderAssets<RenderMesh>>),
     cache: Res<PipelineCache>,
     shader: Res<ShaderOf<M>>,
@@ -415,27 +416,27 @@ fn queue<M: SurfaceMaterial>(
     mut kind: ResMut<SurfacePipelines<M>>,
     mut draws: ResMut<DrawQueue>,
 ) {
-    for (mesh, tract, material) in &pieces.0 {
+    for (mesh, chunk_set, material) in &drawn_meshes.0 {
         let (Some(prepared), Some(shape)) = (materials.get(*material), meshes.get(*mesh)) else {
             draws.waits = true;
             continue;
         };
-        let mut pipeline = |stroke: DrawStage| {
-            let DrawSettings { samples, tone, fine, .. } = lens.drawing;
-            let kind_of_picture = [M::LAND && fine, lens.drawing.is_light()];
-            let key = (prepared.variant.clone(), samples, tone, kind_of_picture, stroke);
+        let mut pipeline = |stage: DrawStage| {
+            let DrawSettings { samples, tone, fine, .. } = pass_view.drawing;
+            let output = [M::LAND && fine, pass_view.drawing.is_light()];
+            let key = (prepared.variant.clone(), samples, tone, output, stage);
             if let Some(&pipeline) = kind.pipelines.get(&key) {
-                return Some((stroke, pipeline));
+                return Some((stage, pipeline));
             }
-            let wanted = (&prepared.variant, &lens.drawing, stroke);
+            let wanted = (&prepared.variant, &pass_view.drawing, stage);
             let pipeline = cache.queue_render_pipeline(kind.pipeline(wanted, &shape.layout, &view, &shader.shader)?);
             kind.pipelines.insert(key, pipeline);
-            Some((stroke, pipeline))
+            Some((stage, pipeline))
         };
-        let Some(strokes) = DrawStage::of::<M>().map(&mut pipeline).collect() else { continue };
-        let squares = tract.as_ref().map(|tract| draws.collect_chunks(tract, &lens.sight));
+        let Some(stages) = DrawStage::of::<M>().map(&mut pipeline).collect() else { continue };
+        let chunks = chunk_set.as_ref().map(|chunk_set| draws.collect_chunks(chunk_set, &pass_view.lod_view));
         let material = prepared.group.clone();
-        draws.list.push(DrawItem { order: M::ORDER, is_behind: M::IS_BEHIND, strokes, material, mesh: *mesh, squares });
+        draws.list.push(DrawItem { order: M::ORDER, is_behind: M::IS_BEHIND, stages, material, mesh: *mesh, chunks });
     }
 }
 
@@ -454,15 +455,15 @@ struct GpuResources<'w> {
 
 fn draw(
     mut context: RenderContext,
-    lens: Res<PassView>,
-    waiting: Res<RenderStatus>,
+    pass_view: Res<PassView>,
+    status: Res<RenderStatus>,
     mut draws: ResMut<DrawQueue>,
     mut view: ResMut<ViewGroup>,
-    mut card: GpuResources,
+    mut gpu: GpuResources,
 ) {
     draws.list.sort_by_key(|draw| draw.order);
     // Bevy reports shaders rejected by the driver; the rest is drawn without them.
-    let ready = |pipeline: &CachedRenderPipelineId| match card.cache.get_render_pipeline_state(*pipeline) {
+    let ready = |pipeline: &CachedRenderPipelineId| match gpu.cache.get_render_pipeline_state(*pipeline) {
         CachedPipelineState::Ok(_) => true,
         CachedPipelineState::Err(error) => {
             !matches!(error, ShaderCacheError::ShaderNotLoaded(_) | ShaderCacheError::ShaderImportNotYetAvailable)
@@ -470,29 +471,29 @@ fn draw(
         CachedPipelineState::Queued | CachedPipelineState::Creating(_) => false,
     };
     // Missing resources would leave gaps: keep the last image.
-    let waits = draws.waits || !draws.list.iter().flat_map(|draw| &draw.strokes).all(|(_, pipeline)| ready(pipeline));
-    waiting.set_waiting(waits);
-    let part = lens.drawing.part;
-    let Some(picture) = card.images.get(part.map_or(lens.picture, |part| part.onto)) else { return };
-    let [wanted, room] = [lens.drawing.size, picture.size_2d()];
-    if waits || !lens.drawing.due || wanted.min_element() == 0 || wanted.cmpgt(room).any() {
+    let waits = draws.waits || !draws.list.iter().flat_map(|draw| &draw.stages).all(|(_, pipeline)| ready(pipeline));
+    status.set_waiting(waits);
+    let tile = pass_view.drawing.tile;
+    let Some(target) = gpu.images.get(tile.map_or(pass_view.target, |tile| tile.onto)) else { return };
+    let [wanted, room] = [pass_view.drawing.size, target.size_2d()];
+    if waits || !pass_view.drawing.due || wanted.min_element() == 0 || wanted.cmpgt(room).any() {
         return;
     }
-    view.numbers.set(lens.numbers);
-    view.numbers.write_buffer(&card.device, &card.queue);
-    *view.squares.values_mut() = std::mem::take(&mut draws.squares);
-    view.squares.write_buffer(&card.device, &card.queue);
-    let Some(numbers) = view.numbers.binding() else { return };
-    let (_, curve) = tone(lens.drawing.tone);
-    let (table, sampler) = get_lut_bindings(&card.images, &card.tables, &curve, &card.fallback);
-    let layout = card.cache.get_bind_group_layout(&view.layout);
+    view.uniforms.set(pass_view.uniforms);
+    view.uniforms.write_buffer(&gpu.device, &gpu.queue);
+    *view.chunks.values_mut() = std::mem::take(&mut draws.chunks);
+    view.chunks.write_buffer(&gpu.device, &gpu.queue);
+    let Some(uniforms) = view.uniforms.binding() else { return };
+    let (_, curve) = tone(pass_view.drawing.tone);
+    let (table, sampler) = get_lut_bindings(&gpu.images, &gpu.tables, &curve, &gpu.fallback);
+    let layout = gpu.cache.get_bind_group_layout(&view.layout);
     let group =
-        card.device.create_bind_group("view", &layout, &BindGroupEntries::sequential((numbers, table, sampler)));
-    let samples = lens.drawing.samples;
+        gpu.device.create_bind_group("view", &layout, &BindGroupEntries::sequential((uniforms, table, sampler)));
+    let samples = pass_view.drawing.samples;
     let mut texture = |format: TextureFormat, sample_count: u32| {
         let descriptor = TextureDescriptor {
-            label: Some("picture"),
-            size: picture.texture_descriptor.size,
+            label: Some("view"),
+            size: target.texture_descriptor.size,
             mip_level_count: 1,
             sample_count,
             dimension: TextureDimension::D2,
@@ -500,24 +501,24 @@ fn draw(
             usage: TextureUsages::RENDER_ATTACHMENT,
             view_formats: &[],
         };
-        card.textures.get(&card.device, descriptor).default_view
+        gpu.textures.get(&gpu.device, descriptor).default_view
     };
     let depth = texture(DEPTH, samples);
-    let many = (samples > 1).then(|| texture(format(lens.drawing.is_light()), samples));
+    let many = (samples > 1).then(|| texture(format(pass_view.drawing.is_light()), samples));
     let diagnostics = context.diagnostic_recorder();
     let diagnostics = diagnostics.as_deref();
-    let alone = part.is_some_and(|part| part.transparent);
+    let alone = tile.is_some_and(|tile| tile.transparent);
     let color = RenderPassColorAttachment {
-        view: many.as_deref().unwrap_or(&picture.texture_view),
+        view: many.as_deref().unwrap_or(&target.texture_view),
         depth_slice: None,
-        resolve_target: many.is_some().then_some(&*picture.texture_view),
+        resolve_target: many.is_some().then_some(&*target.texture_view),
         ops: Operations {
             load: LoadOp::Clear(if alone { wgpu::Color::TRANSPARENT } else { wgpu::Color::BLACK }),
             store: if many.is_some() { StoreOp::Discard } else { StoreOp::Store },
         },
     };
     let mut pass = context.begin_tracked_render_pass(RenderPassDescriptor {
-        label: Some("picture"),
+        label: Some("view"),
         color_attachments: &[Some(color)],
         depth_stencil_attachment: Some(RenderPassDepthStencilAttachment {
             view: &depth,
@@ -528,35 +529,33 @@ fn draw(
         occlusion_query_set: None,
         multiview_mask: None,
     });
-    let span = diagnostics.pass_span(&mut pass, "picture");
-    let [width, height, ..] = lens.numbers.size.to_array();
+    let span = diagnostics.pass_span(&mut pass, "view");
+    let [width, height, ..] = pass_view.uniforms.size.to_array();
     pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
     pass.set_bind_group(0, &group, &[]);
     for draw in draws.list.iter().filter(|draw| !(alone && draw.is_behind)) {
-        let Some(vertices) = card.allocator.mesh_vertex_slice(&draw.mesh) else { continue };
-        let Some(indices) = card.allocator.mesh_index_slice(&draw.mesh) else { continue };
+        let Some(vertices) = gpu.allocator.mesh_vertex_slice(&draw.mesh) else { continue };
+        let Some(indices) = gpu.allocator.mesh_index_slice(&draw.mesh) else { continue };
         pass.set_bind_group(1, &draw.material, &[]);
         pass.set_vertex_buffer(0, vertices.buffer.slice(..));
         pass.set_index_buffer(indices.buffer.slice(..), IndexFormat::Uint32);
-        if let (Some(_), Some(squares)) = (&draw.squares, view.squares.buffer()) {
-            pass.set_vertex_buffer(1, squares.slice(..));
+        if let (Some(_), Some(chunks)) = (&draw.chunks, view.chunks.buffer()) {
+            pass.set_vertex_buffer(1, chunks.slice(..));
         }
         let first = vertices.range.start as i32;
-        for &(stroke, pipeline) in &draw.strokes {
-            let Some(pipeline) = card.cache.get_render_pipeline(pipeline) else { continue };
+        for &(stage, pipeline) in &draw.stages {
+            let Some(pipeline) = gpu.cache.get_render_pipeline(pipeline) else { continue };
             pass.set_render_pipeline(pipeline);
             let all = indices.range.clone();
-            let drawn = draw
-                .squares
-                .as_ref()
-                .map_or_else(|| vec![(all, 0..1)], |squares| squares.drawn(stroke, &indices.range));
+            let drawn =
+                draw.chunks.as_ref().map_or_else(|| vec![(all, 0..1)], |chunks| chunks.drawn(stage, &indices.range));
             for (indices, instances) in drawn.into_iter().filter(|(_, instances)| !instances.is_empty()) {
                 pass.draw_indexed(indices, first, instances);
             }
         }
     }
     span.end(&mut pass);
-    if let Some(part) = part {
-        waiting.record_drawn_part(part.number);
+    if let Some(tile) = tile {
+        status.record_drawn_tile(tile.number);
     }
 }

@@ -57,7 +57,7 @@ pub(super) struct Lighting {
     when: Instant,
     /// `true` until the first result.
     first: bool,
-    pub rims: ExternalHorizon,
+    pub horizon: ExternalHorizon,
 }
 
 enum LightState {
@@ -77,7 +77,7 @@ impl Lighting {
             took: Duration::ZERO,
             when: Instant::now(),
             first: true,
-            rims: ExternalHorizon::default(),
+            horizon: ExternalHorizon::default(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Lighting {
         let found = found.get_mut().unwrap_or_else(PoisonError::into_inner);
         match found.recv_timeout(wait) {
             Ok((relief, found)) => {
-                self.rims.clone_from(&relief.rims);
+                self.horizon.clone_from(&relief.horizon);
                 self.state = LightState::Here(relief);
                 self.first = false;
                 if found.shone {

@@ -15,9 +15,9 @@ use super::{
     layers::{byte_image, layer_image},
     lod::{ChunkSet, Coverage},
     material::{Variant, update},
-    numbers::SceneUniforms,
     overlay::OverlayTextures,
     pass::{SurfaceMaterial, SurfacePlugin},
+    uniforms::SceneUniforms,
 };
 use crate::world::{Comparison, FrameSystems, Overlay, RiverOverlay, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
@@ -189,28 +189,28 @@ fn show(
             river.take(size, map, &mut assets.images);
         }
         update(&mut assets.grounds, ground, |material| material.flow = river.flow.clone());
-        let BlockSurface { land, numbers, layers, relief, cover, .. } = bed;
+        let BlockSurface { bounds, uniforms, layers, relief, cover, .. } = bed;
         let wanted = RiverMaterial {
-            scene: *numbers,
+            scene: *uniforms,
             layers: layers.clone(),
             channels: river.image.clone(),
             river: RiverUniforms::new(&session.water_look, simulations.ticks()),
             relief: relief.clone(),
             cover: cover.clone(),
         };
-        let tract = ChunkSet { land, only: Some((Arc::clone(&river.coverage), 0.0)) };
+        let chunk_set = ChunkSet { bounds, only: Some((Arc::clone(&river.coverage), 0.0)) };
         match &mut river.drawn {
             Some((entity, drawn, material)) => {
-                if *drawn != tract {
-                    drawn.clone_from(&tract);
-                    assets.commands.entity(*entity).insert(blocks.piece(material.clone(), tract));
+                if *drawn != chunk_set {
+                    drawn.clone_from(&chunk_set);
+                    assets.commands.entity(*entity).insert(blocks.piece(material.clone(), chunk_set));
                 }
                 update(&mut assets.rivers, material, |material| *material = wanted);
             }
             None => {
                 let material = assets.rivers.add(wanted);
-                let entity = assets.commands.spawn(blocks.piece(material.clone(), tract.clone())).id();
-                river.drawn = Some((entity, tract, material));
+                let entity = assets.commands.spawn(blocks.piece(material.clone(), chunk_set.clone())).id();
+                river.drawn = Some((entity, chunk_set, material));
             }
         }
     }

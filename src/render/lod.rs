@@ -35,7 +35,7 @@ const NEAREST: f32 = 3.0;
 pub(super) struct BlockBounds {
     /// Columns and rows.
     pub cells: UVec2,
-    /// In world units: centre on the ground plane, sides, and heights of the foot and the highest point.
+    /// In world units: centre on the ground plane, sides, and heights of the base and the highest point.
     pub centre: Vec2,
     pub extent: Vec2,
     pub heights: [f32; 2],
@@ -67,52 +67,52 @@ pub(super) struct Chunk {
 /// Returns the layout of [`Chunk`] as instance data, starting at shader location `first`.
 pub(super) fn vertex_buffer(first: u32) -> VertexBufferLayout {
     let attribute = |(format, offset, place)| VertexAttribute { format, offset, shader_location: first + place };
-    let numbers = [(VertexFormat::Float32x4, 0, 0), (VertexFormat::Float32x2, 16, 1)];
+    let attributes = [(VertexFormat::Float32x4, 0, 0), (VertexFormat::Float32x2, 16, 1)];
     VertexBufferLayout {
         array_stride: size_of::<Chunk>() as u64,
         step_mode: VertexStepMode::Instance,
-        attributes: numbers.map(attribute).into(),
+        attributes: attributes.map(attribute).into(),
     }
 }
 
 /// Part of a block to draw: all of it, or the chunks whose coverage exceeds a minimum.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChunkSet {
-    pub land: BlockBounds,
+    pub bounds: BlockBounds,
     pub only: Option<(Arc<Coverage>, f32)>,
 }
 
 impl ChunkSet {
     /// Returns `true` if the first `quads` × `quads` quads of a chunk contain any of it.
-    fn has(&self, square: &Chunk, quads: u32) -> bool {
-        self.only.as_ref().is_none_or(|(coverage, least)| coverage.max_coverage(square, quads) > *least)
+    fn has(&self, chunk: &Chunk, quads: u32) -> bool {
+        self.only.as_ref().is_none_or(|(coverage, least)| coverage.max_coverage(chunk, quads) > *least)
     }
 
     /// Returns for each patch, as a range of quads of the mesh, the instances that draw its part of these chunks.
-    pub(super) fn surfaces(&self, squares: &[Chunk]) -> Vec<(Range<u32>, Vec<Chunk>)> {
+    pub(super) fn surfaces(&self, chunks: &[Chunk]) -> Vec<(Range<u32>, Vec<Chunk>)> {
         let mut surfaces: Vec<_> = PATCHES.map(|patch| (patch, Vec::new())).into();
-        for square in squares.iter().filter(|square| self.has(square, QUADS_PER_SIDE)) {
-            Patchwork { square, quads: self.quads(square) }.cover_quads([0, 0], QUADS_PER_SIDE, &mut surfaces);
+        for chunk in chunks.iter().filter(|chunk| self.has(chunk, QUADS_PER_SIDE)) {
+            Patchwork { chunk, quads: self.quads(chunk) }.cover_quads([0, 0], QUADS_PER_SIDE, &mut surfaces);
         }
         surfaces
     }
 
     /// Returns the quads of a chunk that contain any of it, as a row-major bit mask.
-    fn quads(&self, square: &Chunk) -> u64 {
+    fn quads(&self, chunk: &Chunk) -> u64 {
         if self.only.is_none() {
             return u64::MAX;
         }
         // Coverage is known per tile, not below.
-        let side = (QUADS_PER_SIDE / square.step as u32).max(1);
+        let side = (QUADS_PER_SIDE / chunk.step as u32).max(1);
         let mut quads = 0;
         for corner in (0..QUADS_PER_SIDE * QUADS_PER_SIDE).step_by(side as usize) {
             let (row, column) = (corner / QUADS_PER_SIDE, corner % QUADS_PER_SIDE);
-            if row % side == 0 && self.has(&square.beginning_at([column, row]), side) {
+            if row % side == 0 && self.has(&chunk.beginning_at([column, row]), side) {
                 quads |= block([column, row], side);
             }
         }
         // An odd vertex may morph to the even one before it: the quad behind it then covers the one before it.
-        if square.morph[1] > 0.0 {
+        if chunk.morph[1] > 0.0 {
             quads |= (quads & EVEN_COLUMNS) << 1;
             quads |= (quads & EVEN_ROWS) << QUADS_PER_SIDE;
         }
@@ -120,8 +120,8 @@ impl ChunkSet {
     }
 
     /// Returns the chunks that have a wall and contain any of it.
-    pub(super) fn walls(&self, squares: &[Chunk]) -> impl Iterator<Item = Chunk> {
-        squares.iter().filter(|square| self.land.has_wall(square) && self.has(square, QUADS_PER_SIDE)).copied()
+    pub(super) fn walls(&self, chunks: &[Chunk]) -> impl Iterator<Item = Chunk> {
+        chunks.iter().filter(|chunk| self.bounds.has_wall(chunk) && self.has(chunk, QUADS_PER_SIDE)).copied()
     }
 }
 
@@ -144,7 +144,7 @@ fn block([column, row]: [u32; 2], side: u32) -> u64 {
 
 /// Quads of a chunk to be covered with the largest possible patches.
 struct Patchwork<'a> {
-    square: &'a Chunk,
+    chunk: &'a Chunk,
     quads: u64,
 }
 
@@ -167,7 +167,7 @@ impl Patchwork<'_> {
         let begin = corner.map(|quad| quad - quad % 2);
         let [right, down] = [corner[0] % 2, corner[1] % 2];
         let patch = if side == 1 { 2 * down + right } else { 3 + side.ilog2() };
-        surfaces[patch as usize].1.push(self.square.beginning_at(begin));
+        surfaces[patch as usize].1.push(self.chunk.beginning_at(begin));
     }
 }
 
@@ -206,12 +206,12 @@ impl Coverage {
     }
 
     /// Returns the maximum in the first `quads` × `quads` quads of a chunk, 0 if it begins outside the map.
-    fn max_coverage(&self, square: &Chunk, quads: u32) -> f32 {
+    fn max_coverage(&self, chunk: &Chunk, quads: u32) -> f32 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
-        let tiles = (square.step as usize * quads as usize / tiles::SIDE).max(1);
+        let tiles = (chunk.step as usize * quads as usize / tiles::SIDE).max(1);
         let level = (tiles.ilog2() as usize).min(last);
         let (across, most) = &self.0[level];
-        let [column, row] = square.first.map(|cell| cell as usize >> level >> tiles::SIDE.ilog2());
+        let [column, row] = chunk.first.map(|cell| cell as usize >> level >> tiles::SIDE.ilog2());
         if column < *across { most.get(row * across + column).copied().unwrap_or(0.0) } else { 0.0 }
     }
 }
@@ -221,50 +221,50 @@ impl BlockBounds {
     pub(super) fn visible_chunks(&self, view: &LodView) -> Vec<Chunk> {
         let last = (self.cells.max(UVec2::splat(2)) - 1).max_element();
         let levels = last.div_ceil(QUADS_PER_SIDE).next_power_of_two().ilog2();
-        let mut squares = Vec::new();
-        let choice = Choice { land: self, view, sides: (1.0 / (QUADS_PER_SIDE as f32 * view.triangle)).max(NEAREST) };
-        choice.visit(UVec2::ZERO, levels, &mut squares);
-        squares
+        let mut chunks = Vec::new();
+        let choice = Choice { bounds: self, view, sides: (1.0 / (QUADS_PER_SIDE as f32 * view.triangle)).max(NEAREST) };
+        choice.visit(UVec2::ZERO, levels, &mut chunks);
+        chunks
     }
 
     /// Returns `true` if a chunk is at the border of the map and so has a wall.
-    fn has_wall(&self, square: &Chunk) -> bool {
-        let first = Vec2::from(square.first);
-        let end = first + square.step * QUADS_PER_SIDE as f32;
+    fn has_wall(&self, chunk: &Chunk) -> bool {
+        let first = Vec2::from(chunk.first);
+        let end = first + chunk.step * QUADS_PER_SIDE as f32;
         first.cmple(Vec2::ZERO).any() || end.cmpge(self.cells.as_vec2() - 1.0).any()
     }
 }
 
 /// Criteria of the chunk selection.
 struct Choice<'a> {
-    land: &'a BlockBounds,
+    bounds: &'a BlockBounds,
     view: &'a LodView,
     /// Distance up to which a chunk is drawn, in chunk sides. Beyond, one of the next level replaces it.
     sides: f32,
 }
 
 impl Choice<'_> {
-    fn visit(&self, first: UVec2, level: u32, squares: &mut Vec<Chunk>) {
-        let last = self.land.cells.max(UVec2::splat(2)) - 1;
+    fn visit(&self, first: UVec2, level: u32, chunks: &mut Vec<Chunk>) {
+        let last = self.bounds.cells.max(UVec2::splat(2)) - 1;
         if first.cmpge(last).any() {
             return;
         }
         let step = 1 << level;
-        let bounds = self.bounds(first, QUADS_PER_SIDE * step);
+        let bounds = self.chunk_bounds(first, QUADS_PER_SIDE * step);
         if !self.is_in_frustum(&bounds) {
             return;
         }
         let away = self.view.eye.distance(bounds.closest_point(self.view.eye).into());
         // In world units, along the longer side of a cell.
-        let cell = (self.land.extent / last.as_vec2()).max_element();
+        let cell = (self.bounds.extent / last.as_vec2()).max_element();
         let side = (QUADS_PER_SIDE * step) as f32 * cell;
         if level > 0 && away < self.sides * 0.5 * side {
             for quarter in [UVec2::ZERO, UVec2::X, UVec2::Y, UVec2::ONE] {
-                self.visit(first + quarter * QUADS_PER_SIDE * step / 2, level - 1, squares);
+                self.visit(first + quarter * QUADS_PER_SIDE * step / 2, level - 1, chunks);
             }
             return;
         }
-        let [low, high] = self.land.heights;
+        let [low, high] = self.bounds.heights;
         // Every neighbouring quarter is nearer than this.
         let begin = side * (0.5 * self.sides + std::f32::consts::SQRT_2);
         let range = (self.sides * side - begin).max(1e-3 * side);
@@ -274,7 +274,7 @@ impl Choice<'_> {
             (eye - bounds.min[axis]).abs().max((eye - bounds.max[axis]).abs())
         });
         let glides = Vec3::new(x, self.view.eye.y - level, z).length() > begin;
-        squares.push(Chunk {
+        chunks.push(Chunk {
             first: first.as_vec2().to_array(),
             step: step as f32,
             level,
@@ -283,8 +283,8 @@ impl Choice<'_> {
     }
 
     /// Returns the bounding box of a chunk, in world units.
-    fn bounds(&self, first: UVec2, side: u32) -> Aabb3d {
-        let BlockBounds { cells, centre, extent, heights: [low, high] } = *self.land;
+    fn chunk_bounds(&self, first: UVec2, side: u32) -> Aabb3d {
+        let BlockBounds { cells, centre, extent, heights: [low, high] } = *self.bounds;
         let last = cells.max(UVec2::splat(2)) - 1;
         let place = |cell: UVec2| centre + (cell.min(last).as_vec2() / last.as_vec2() - 0.5) * extent;
         let [min, max] = [place(first), place(first + side)];
@@ -360,7 +360,7 @@ mod tests {
     /// Vertices on lines along columns (`true`) or rows, for each chunk with a side on the line, with the chunk's step.
     type ChunkEdges = BTreeMap<(bool, u32), Vec<(f32, BTreeSet<u32>)>>;
 
-    fn land(columns: u32, rows: u32) -> BlockBounds {
+    fn block_bounds(columns: u32, rows: u32) -> BlockBounds {
         let cells = UVec2::new(columns, rows);
         let extent = (cells - 1).as_vec2() * 256.0 / columns.max(rows) as f32;
         BlockBounds { cells, centre: Vec2::new(30.0, -20.0), extent, heights: [-20.0, 40.0] }
@@ -388,27 +388,27 @@ mod tests {
     ];
 
     /// Returns column and row of a chunk's vertex, like `corner_cell` in `shaders/lib/map.wgsl`.
-    fn cell(land: &BlockBounds, view: &LodView, square: &Chunk, corner: UVec2) -> Vec2 {
-        let last = (land.cells - 1).as_vec2();
-        let cell = Vec2::from(square.first) + corner.as_vec2() * square.step;
-        let place = land.centre + (cell / last - 0.5) * land.extent;
-        let away = view.eye.distance(Vec3::new(place.x, square.level, place.y));
-        let blend = ((away - square.morph[0]) * square.morph[1]).clamp(0.0, 1.0);
-        let morphed = cell - (corner % 2).as_vec2() * square.step * blend;
+    fn cell(block: &BlockBounds, view: &LodView, chunk: &Chunk, corner: UVec2) -> Vec2 {
+        let last = (block.cells - 1).as_vec2();
+        let cell = Vec2::from(chunk.first) + corner.as_vec2() * chunk.step;
+        let place = block.centre + (cell / last - 0.5) * block.extent;
+        let away = view.eye.distance(Vec3::new(place.x, chunk.level, place.y));
+        let blend = ((away - chunk.morph[0]) * chunk.morph[1]).clamp(0.0, 1.0);
+        let morphed = cell - (corner % 2).as_vec2() * chunk.step * blend;
         Vec2::select(cell.cmpge(last), last, morphed)
     }
 
     #[test]
     fn chunks_cover_map_once_and_are_finer_near_camera() {
         for (columns, rows) in [(2, 2), (17, 17), (96, 96), (403, 344), (1024, 300)] {
-            let land = land(columns, rows);
+            let block = block_bounds(columns, rows);
             for eye in EYES {
                 let view = everywhere(eye, 0.006);
                 let mut covered = vec![0_u8; (columns * rows) as usize];
-                let squares = land.visible_chunks(&view);
-                for square in &squares {
+                let chunks = block.visible_chunks(&view);
+                for chunk in &chunks {
                     let [first, end] = [0, QUADS_PER_SIDE].map(|corner| {
-                        (Vec2::from(square.first) + corner as f32 * square.step).as_uvec2().min(land.cells - 1)
+                        (Vec2::from(chunk.first) + corner as f32 * chunk.step).as_uvec2().min(block.cells - 1)
                     });
                     for row in first.y..end.y {
                         (first.x..end.x).for_each(|column| covered[(row * columns + column) as usize] += 1);
@@ -417,13 +417,13 @@ mod tests {
                 let inner = |index: usize| index as u32 % columns < columns - 1 && index as u32 / columns < rows - 1;
                 assert!(covered.iter().enumerate().all(|(index, &times)| times == u8::from(inner(index))));
                 // The quads of the nearest chunk are about the smallest ones.
-                let away = |square: &&Chunk| {
-                    let middle = Vec2::from(square.first) + 0.5 * QUADS_PER_SIDE as f32 * square.step;
-                    let place = land.centre + (middle / (land.cells - 1).as_vec2() - 0.5) * land.extent;
-                    (1e3 * eye.distance(Vec3::new(place.x, square.level, place.y))) as u32
+                let away = |chunk: &&Chunk| {
+                    let middle = Vec2::from(chunk.first) + 0.5 * QUADS_PER_SIDE as f32 * chunk.step;
+                    let place = block.centre + (middle / (block.cells - 1).as_vec2() - 0.5) * block.extent;
+                    (1e3 * eye.distance(Vec3::new(place.x, chunk.level, place.y))) as u32
                 };
-                let finest = squares.iter().map(|square| square.step).fold(f32::INFINITY, f32::min);
-                let nearest = squares.iter().min_by_key(away).expect("a map is not empty");
+                let finest = chunks.iter().map(|chunk| chunk.step).fold(f32::INFINITY, f32::min);
+                let nearest = chunks.iter().min_by_key(away).expect("a map is not empty");
                 assert!(nearest.step <= 2.0 * finest, "{columns} × {rows} from {eye}");
             }
         }
@@ -433,23 +433,23 @@ mod tests {
     fn adjacent_lod_levels_share_edge_vertices() {
         let mut met = 0;
         for ((columns, rows), triangle) in [((1000, 700), 0.006), ((4096, 4096), 0.004), ((403, 344), 0.03)] {
-            let land = land(columns, rows);
+            let block = block_bounds(columns, rows);
             for eye in EYES {
                 let view = everywhere(eye, triangle);
-                let squares = land.visible_chunks(&view);
+                let chunks = block.visible_chunks(&view);
                 // Vertices of every border by its line. Between a finer and a coarser chunk they must be the same on both sides.
                 let mut borders = ChunkEdges::new();
-                for square in &squares {
+                for chunk in &chunks {
                     for (upright, side) in [(false, 0), (false, QUADS_PER_SIDE), (true, 0), (true, QUADS_PER_SIDE)] {
                         let corner =
                             |along: u32| if upright { UVec2::new(side, along) } else { UVec2::new(along, side) };
-                        let vertices = (0..=QUADS_PER_SIDE).map(|along| cell(&land, &view, square, corner(along)));
+                        let vertices = (0..=QUADS_PER_SIDE).map(|along| cell(&block, &view, chunk, corner(along)));
                         let vertices: Vec<Vec2> = vertices.collect();
                         let axis = usize::from(!upright);
                         let line = vertices[0][axis];
                         assert!(vertices.iter().all(|vertex| vertex[axis] == line));
                         let places = vertices.iter().map(|vertex| (vertex[1 - axis] * 64.0).round() as u32).collect();
-                        borders.entry((upright, line as u32)).or_default().push((square.step, places));
+                        borders.entry((upright, line as u32)).or_default().push((chunk.step, places));
                     }
                 }
                 for sides in borders.values() {
@@ -478,35 +478,35 @@ mod tests {
 
     #[test]
     fn chunks_outside_frustum_are_culled() {
-        let land = land(1024, 1024);
+        let block = block_bounds(1024, 1024);
         let eye = Vec3::new(30.0, 60.0, -20.0);
-        let all = land.visible_chunks(&everywhere(eye, 0.006)).len();
-        let some = land.visible_chunks(&view(eye, Vec3::new(130.0, 0.0, -20.0), 0.006)).len();
+        let all = block.visible_chunks(&everywhere(eye, 0.006)).len();
+        let some = block.visible_chunks(&view(eye, Vec3::new(130.0, 0.0, -20.0), 0.006)).len();
         assert!(some > 0 && some < all / 2, "{some} of {all}");
         let away = view(Vec3::new(0.0, 100.0, 500.0), Vec3::new(0.0, 100.0, 900.0), 0.006);
-        assert_eq!(land.visible_chunks(&away), []);
+        assert_eq!(block.visible_chunks(&away), []);
     }
 
     #[test]
     fn chunk_count_hardly_grows_with_map_size() {
-        let count = |side: u32| land(side, side).visible_chunks(&view(EYES[0], Vec3::ZERO, 0.006)).len();
+        let count = |side: u32| block_bounds(side, side).visible_chunks(&view(EYES[0], Vec3::ZERO, 0.006)).len();
         assert!(count(4096) <= count(512) + 8, "{} and {}", count(4096), count(512));
     }
 
     /// Returns the quads of a chunk that its patches draw, by column and row. Fails if one is drawn twice.
-    fn drawn(square: &Chunk, surfaces: &[(Range<u32>, Vec<Chunk>)]) -> BTreeSet<[u32; 2]> {
+    fn drawn(chunk: &Chunk, surfaces: &[(Range<u32>, Vec<Chunk>)]) -> BTreeSet<[u32; 2]> {
         let (order, mut drawn) = (quads_in_order(), BTreeSet::new());
         for (patch, parts) in surfaces {
             for part in parts {
-                assert_eq!((part.step, part.level, part.morph), (square.step, square.level, square.morph));
-                let away = ((Vec2::from(part.first) - Vec2::from(square.first)) / square.step).as_uvec2();
+                assert_eq!((part.step, part.level, part.morph), (chunk.step, chunk.level, chunk.morph));
+                let away = ((Vec2::from(part.first) - Vec2::from(chunk.first)) / chunk.step).as_uvec2();
                 // Morphing depends on the parity from the first corner of a patch.
                 assert_eq!(away % 2, UVec2::ZERO, "{part:?}");
                 for [row, column] in &order[patch.start as usize..patch.end as usize] {
                     let quad = [away.x + column, away.y + row];
                     assert!(
                         quad.into_iter().all(|side| side < QUADS_PER_SIDE) && drawn.insert(quad),
-                        "{quad:?} of {square:?}"
+                        "{quad:?} of {chunk:?}"
                     );
                 }
             }
@@ -527,25 +527,25 @@ mod tests {
     fn quads_are_drawn_only_at_or_next_to_coverage() {
         let (mut patches, mut glided) = ([0; PATCHES.len()], 0);
         for (columns, rows) in [(203, 147), (1024, 1024), (5, 3)] {
-            let land = land(columns, rows);
+            let block = block_bounds(columns, rows);
             let tiling = Tiling::new(columns as usize, rows as usize);
             for (x, y) in [(0, 0), (columns - 1, rows - 1), (columns / 2, rows / 3), (7, 2), (8, 2), (77, 91)] {
                 let at = UVec2::new(x.min(columns - 1), y.min(rows - 1));
                 let mut most = vec![0.0; tiling.count()];
                 most[tiling.of(at.x as usize, at.y as usize)] = 2.0;
                 let coverage = Arc::new(Coverage::dilated(tiling, &most));
-                let tract = |least: f32| ChunkSet { land, only: Some((Arc::clone(&coverage), least)) };
+                let chunk_set = |least: f32| ChunkSet { bounds: block, only: Some((Arc::clone(&coverage), least)) };
                 for view in EYES.iter().flat_map(|eye| [0.006, 0.05].map(|triangle| everywhere(*eye, triangle))) {
-                    for square in land.visible_chunks(&view) {
-                        let surfaces = |least: f32| tract(least).surfaces(&[square]);
+                    for chunk in block.visible_chunks(&view) {
+                        let surfaces = |least: f32| chunk_set(least).surfaces(&[chunk]);
                         assert!(surfaces(2.0).iter().all(|(_, parts)| parts.is_empty()));
                         let surfaces = surfaces(1.9);
-                        let drawn = drawn(&square, &surfaces);
+                        let drawn = drawn(&chunk, &surfaces);
                         surfaces.iter().zip(&mut patches).for_each(|((_, parts), sum)| *sum += parts.len());
                         for [column, row] in quads_in_order().into_iter().map(|[row, column]| [column, row]) {
                             let corner = |right: u32, down: u32| {
                                 let corner = UVec2::new(column + right, row + down);
-                                cell(&land, &view, &square, corner)
+                                cell(&block, &view, &chunk, corner)
                             };
                             let [a, b, c, d] = [corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)];
                             // The quad with morphed vertices: a vertex samples two cells around it.
@@ -553,16 +553,16 @@ mod tests {
                             let near = around.into_iter().flatten().map(|away| (at.as_ivec2() + away).as_vec2());
                             let meets = near
                                 .filter(|place| place.cmpge(Vec2::ZERO).all())
-                                .filter(|place| place.cmplt((land.cells - 1).as_vec2()).all())
+                                .filter(|place| place.cmplt((block.cells - 1).as_vec2()).all())
                                 .any(|place| [[a, c, b], [b, c, d]].into_iter().any(|corners| lies_in(place, corners)));
                             let is_drawn = drawn.contains(&[column, row]);
-                            assert!(is_drawn || !meets, "{column}, {row} of {square:?} at {at}");
-                            let still = Vec2::from(square.first) + UVec2::new(column, row).as_vec2() * square.step;
+                            assert!(is_drawn || !meets, "{column}, {row} of {chunk:?} at {at}");
+                            let still = Vec2::from(chunk.first) + UVec2::new(column, row).as_vec2() * chunk.step;
                             glided += usize::from(meets && a != still);
                             // Other quads drawn lie within two tiles plus the morph range.
-                            let far = 16.0 + (2.0 * square.step).max(8.0);
+                            let far = 16.0 + (2.0 * chunk.step).max(8.0);
                             let away = (at.as_vec2() - still).abs().max_element();
-                            assert!(!is_drawn || away <= far, "{column}, {row} of {square:?} at {at}");
+                            assert!(!is_drawn || away <= far, "{column}, {row} of {chunk:?} at {at}");
                         }
                     }
                 }
@@ -573,15 +573,14 @@ mod tests {
 
     #[test]
     fn only_border_chunks_have_walls() {
-        let land = land(203, 147);
-        let squares = land.visible_chunks(&everywhere(EYES[1], 0.006));
-        let walls: Vec<Chunk> = ChunkSet { land, only: None }.walls(&squares).collect();
-        assert!(!walls.is_empty() && walls.len() < squares.len());
-        for square in &squares {
-            let [first, end] =
-                [0.0, QUADS_PER_SIDE as f32].map(|corner| Vec2::from(square.first) + corner * square.step);
+        let block = block_bounds(203, 147);
+        let chunks = block.visible_chunks(&everywhere(EYES[1], 0.006));
+        let walls: Vec<Chunk> = ChunkSet { bounds: block, only: None }.walls(&chunks).collect();
+        assert!(!walls.is_empty() && walls.len() < chunks.len());
+        for chunk in &chunks {
+            let [first, end] = [0.0, QUADS_PER_SIDE as f32].map(|corner| Vec2::from(chunk.first) + corner * chunk.step);
             let inside = first.x > 0.0 && first.y > 0.0 && end.x < 202.0 && end.y < 146.0;
-            assert_eq!(inside, !walls.contains(square), "{square:?}");
+            assert_eq!(inside, !walls.contains(chunk), "{chunk:?}");
         }
     }
 

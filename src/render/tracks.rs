@@ -13,8 +13,8 @@ use super::{
     SIDE,
     ground::TerrainBlocks,
     material::{Variant, update},
-    numbers::SceneUniforms,
     pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
+    uniforms::SceneUniforms,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{process::Track, simulation::Slot};
@@ -89,7 +89,7 @@ pub(super) fn plugin(app: &mut App) {
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
     let mesh = meshes.add(ribbons(&[]));
     let material = materials.add(TrackMaterial { ink: Ink { color: INK, sand: BLOWN, column: Vec4::ZERO } });
-    commands.spawn(DrawnMesh { mesh: mesh.clone(), material: material.clone(), tract: None });
+    commands.spawn(DrawnMesh { mesh: mesh.clone(), material: material.clone(), chunk_set: None });
     commands.insert_resource(Trails { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
 }
 
@@ -105,7 +105,7 @@ fn draw(
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<TrackMaterial>>,
 ) {
-    if blocks.numbers.len() != simulations.all().len() || !simulations.is_displayable() {
+    if blocks.uniforms.len() != simulations.all().len() || !simulations.is_displayable() {
         return;
     }
     let trails = &mut *trails;
@@ -115,7 +115,7 @@ fn draw(
             *mesh = ribbons(lines);
         }
     };
-    let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
+    let column = Vec4::splat(blocks.uniforms.first().map_or(0.0, |uniforms| uniforms.place.w));
     update(&mut materials, &trails.material, |material| material.ink.column = column);
     // They would float in a cut block, and those of two simulations in the same place would overlap.
     let hidden = matches!(comparison.get(), Comparison::Start | Comparison::Simulations) || cut.0.is_some();
@@ -134,26 +134,26 @@ fn draw(
     let tracks: Vec<(&Session, &SceneUniforms, &Track, f32)> = simulations
         .all()
         .iter()
-        .zip(&blocks.numbers)
-        .flat_map(|(session, numbers)| {
+        .zip(&blocks.uniforms)
+        .flat_map(|(session, uniforms)| {
             let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
             let sign = |slot: &Slot| if slot.process.capabilities().weather.is_some() { -1.0 } else { 1.0 };
             slots.flat_map(move |slot| {
-                slot.process.tracks().iter().map(move |track| (session, numbers, track, sign(slot)))
+                slot.process.tracks().iter().map(move |track| (session, uniforms, track, sign(slot)))
             })
         })
         .collect();
     if !transport.playing {
         let drawn = trails.still.as_ref();
-        if drawn.is_some_and(|(seen, numbers)| *seen == *revision && *numbers == blocks.numbers) {
+        if drawn.is_some_and(|(seen, uniforms)| *seen == *revision && *uniforms == blocks.uniforms) {
             return;
         }
-        trails.still = Some((*revision, blocks.numbers.clone()));
+        trails.still = Some((*revision, blocks.uniforms.clone()));
         trails.running.clear();
         let lines: Vec<Ribbon> = tracks
             .iter()
-            .map(|(session, numbers, track, sign)| {
-                let points = track_points(session, numbers, track);
+            .map(|(session, uniforms, track, sign)| {
+                let points = track_points(session, uniforms, track);
                 let strength =
                     (0..points.len()).map(|index| sign * (0.08 + 0.3 * index as f32 / points.len() as f32)).collect();
                 (points, strength)
@@ -170,8 +170,8 @@ fn draw(
     let begin = room.min((tracks.len() as f32 * passed / LIFE).ceil() as usize);
     for _ in 0..begin {
         trails.next = (trails.next + 7) % tracks.len();
-        let (session, numbers, track, sign) = tracks[trails.next];
-        let points = track_points(session, numbers, track);
+        let (session, uniforms, track, sign) = tracks[trails.next];
+        let points = track_points(session, uniforms, track);
         if points.len() > 1 {
             trails.running.push(Trail { points, sign, age: 0.0 });
         }
@@ -198,12 +198,12 @@ impl Trail {
 }
 
 /// Returns a track in world space, on the current ground.
-fn track_points(session: &Session, numbers: &SceneUniforms, track: &Track) -> Vec<Vec3> {
+fn track_points(session: &Session, uniforms: &SceneUniforms, track: &Track) -> Vec<Vec3> {
     let terrain = &session.simulation.terrain;
     let (width, height) = (terrain.width(), terrain.height());
     let place = |&[x, y]: &[f32; 2]| {
         let (column, row) = ((x - 0.5).clamp(0.0, width as f32 - 1.0), (y - 0.5).clamp(0.0, height as f32 - 1.0));
-        numbers.world(column, row, terrain.sample_ground(column, row)) + Vec3::Y * LIFT
+        uniforms.world(column, row, terrain.sample_ground(column, row)) + Vec3::Y * LIFT
     };
     track[..seen(session, track)].iter().map(place).collect()
 }

@@ -14,7 +14,6 @@ mod layers;
 mod light;
 mod lod;
 mod material;
-mod numbers;
 mod overlay;
 mod pass;
 mod pick;
@@ -25,6 +24,7 @@ mod relief;
 mod shadows;
 mod surroundings;
 mod tracks;
+mod uniforms;
 mod upload;
 mod walk;
 mod water;
@@ -58,7 +58,7 @@ const SHADERS: [(&str, &[u8]); 12] = [
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
     ("rivers.wgsl", include_bytes!("../../shaders/rivers.wgsl")),
     ("cut.wgsl", include_bytes!("../../shaders/cut.wgsl")),
-    ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
+    ("ground_plane.wgsl", include_bytes!("../../shaders/ground_plane.wgsl")),
     ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),
     ("sky.wgsl", include_bytes!("../../shaders/sky.wgsl")),
     ("water.wgsl", include_bytes!("../../shaders/water.wgsl")),
@@ -97,7 +97,7 @@ pub(super) fn plugin(app: &mut App) {
                 camera::advance_turntable,
                 walk::go,
                 camera::take_settings.run_if(resource_changed::<Preferences>),
-                camera::fit_picture,
+                camera::resize_render_target,
                 camera::activate_camera,
             )
                 .chain()

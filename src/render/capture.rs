@@ -1,7 +1,7 @@
 //! Screenshots: of the view without panels, at the resolution in the settings, or of the window.
 //!
-//! A screenshot of the view is rendered in parts, so that its GPU memory does not depend on its size. The simulation is paused
-//! meanwhile; any other change restarts the rendering. With depth of field, each part is the mean of many images seen through
+//! A screenshot of the view is rendered in tiles, so that its GPU memory does not depend on its size. The simulation is paused
+//! meanwhile; any other change restarts the rendering. With depth of field, each tile is the mean of many images seen through
 //! points of the lens.
 //!
 //! While a video of the window is recorded, its frames are captured as they are drawn.
@@ -35,17 +35,17 @@ use thalweg_scene::{
     settings::ScreenshotFormat,
 };
 
-/// Maximum side of a part, in pixels.
-const PART: u32 = 2048;
+/// Maximum side of a tile, in pixels.
+const TILE: u32 = 2048;
 
-/// The image part being rendered, and the pose of the whole image.
+/// The tile being rendered, and the pose of the whole image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ScreenshotTile {
-    /// Unique number of the part.
+    /// Unique number of the tile.
     pub number: u64,
     /// Render target.
     pub onto: AssetId<Image>,
-    /// Size of the whole image, the part's upper left corner in it, and the part's size, in pixels.
+    /// Size of the whole image, the tile's upper left corner in it, and the tile's size, in pixels.
     pub whole: UVec2,
     pub at: UVec2,
     pub size: UVec2,
@@ -60,7 +60,7 @@ pub(super) struct ScreenshotTile {
 }
 
 impl ScreenshotTile {
-    /// Returns the transform that magnifies this part to the whole render target.
+    /// Returns the transform that magnifies this tile to the whole render target.
     pub(super) fn crop(&self) -> Mat4 {
         let [whole, at, size] = [self.whole, self.at, self.size].map(|pixels| pixels.as_vec2());
         let scale = whole / size;
@@ -79,17 +79,17 @@ pub(super) struct ScreenshotState {
     pub(super) ready: bool,
     /// `true` if the content has changed.
     pub(super) changed: bool,
-    /// The part being rendered, and `true` if it is drawn in this frame.
-    pub(super) part: Option<ScreenshotTile>,
+    /// The tile being rendered, and `true` if it is drawn in this frame.
+    pub(super) tile: Option<ScreenshotTile>,
     pub(super) due: bool,
-    picture: Option<TiledScreenshot>,
-    /// Number of the last part.
-    parts: u64,
-    /// Pixels of a part read back from the GPU.
+    screenshot: Option<TiledScreenshot>,
+    /// Number of the last tile.
+    last_tile: u64,
+    /// Pixels of a tile read back from the GPU.
     read: Option<(u64, Vec<u8>)>,
 }
 
-/// An image rendered part by part.
+/// An image rendered tile by tile.
 struct TiledScreenshot {
     /// Its project and start.
     of: (u64, u64),
@@ -101,17 +101,17 @@ struct TiledScreenshot {
     aperture: Aperture,
     /// Resolution relative to the view.
     sharpness: f32,
-    /// Render target of the parts.
+    /// Render target of the tiles.
     canvas: Handle<Image>,
-    /// Upper left corners and sizes of the parts, and the number of finished ones.
-    parts: Vec<[UVec2; 2]>,
+    /// Upper left corners and sizes of the tiles, and the number of finished ones.
+    tiles: Vec<[UVec2; 2]>,
     done: usize,
-    /// Accumulated samples of the current part, and their number.
+    /// Accumulated samples of the current tile, and their number.
     exposure: Exposure,
     through: usize,
-    /// `true` while the pixels of the part are being read back.
+    /// `true` while the pixels of the tile are being read back.
     reading: bool,
-    /// Pixels of the finished parts; `None` before the first one is started.
+    /// Pixels of the finished tiles; `None` before the first one is started.
     pixels: Option<ImagePixels>,
     progress: JobProgress,
     notice: u64,
@@ -133,14 +133,14 @@ impl TiledScreenshot {
         }
     }
 
-    /// Adds the pixels of the rendered part.
+    /// Adds the pixels of the rendered tile.
     fn put(&mut self, rows: &[u8]) {
-        let [at, size] = self.parts[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
+        let [at, size] = self.tiles[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
         let (channels, side) = (self.channels(), canvas_side(self.size) as usize);
         let begin = |line: usize| (at[1] + line) * self.size.x as usize + at[0];
         self.through += 1;
         let places = self.aperture.places();
-        self.progress.done(self.done * places + self.through, self.parts.len() * places);
+        self.progress.done(self.done * places + self.through, self.tiles.len() * places);
         let is_done = self.through == places;
         match &mut self.pixels {
             None => return,
@@ -150,7 +150,7 @@ impl TiledScreenshot {
                 for (line, row) in rows.chunks(wide).take(size[1]).enumerate() {
                     let pixels = row.as_chunks::<8>().0[..size[0]].iter().map(light_of);
                     for (sum, pixel) in light[begin(line)..].iter_mut().zip(pixels) {
-                        sum.iter_mut().zip(pixel).for_each(|(sum, part)| *sum += part / places as f32);
+                        sum.iter_mut().zip(pixel).for_each(|(sum, sample)| *sum += sample / places as f32);
                     }
                 }
             }
@@ -191,9 +191,9 @@ pub type CapturedPixels = ((usize, usize), ImagePixels);
 #[derive(Resource, Default)]
 pub struct CaptureResult(pub Option<Result<CapturedPixels, String>>);
 
-/// Returns the side of the render target for parts of an image.
+/// Returns the side of the render target for tiles of an image.
 fn canvas_side(whole: UVec2) -> u32 {
-    whole.max_element().min(PART)
+    whole.max_element().min(TILE)
 }
 
 /// Converts a pixel from premultiplied to straight alpha.
@@ -215,16 +215,16 @@ fn size(view: UVec2, longest: f32) -> UVec2 {
     (view * scale).round().as_uvec2().max(UVec2::ONE)
 }
 
-/// Returns upper left corners and sizes of the parts of an image.
-fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
-    let rows = (0..whole.y.div_ceil(PART)).flat_map(|row| (0..whole.x.div_ceil(PART)).map(move |column| (column, row)));
-    let corners = rows.map(|(column, row)| PART * UVec2::new(column, row));
-    corners.map(|at| [at, (whole - at).min(UVec2::splat(PART))]).collect()
+/// Returns upper left corners and sizes of the tiles of an image.
+fn tiles(whole: UVec2) -> Vec<[UVec2; 2]> {
+    let rows = (0..whole.y.div_ceil(TILE)).flat_map(|row| (0..whole.x.div_ceil(TILE)).map(move |column| (column, row)));
+    let corners = rows.map(|(column, row)| TILE * UVec2::new(column, row));
+    corners.map(|at| [at, (whole - at).min(UVec2::splat(TILE))]).collect()
 }
 
 /// Starts a requested screenshot.
 pub(super) fn begin_screenshot(
-    mut taking: ResMut<ScreenshotState>,
+    mut state: ResMut<ScreenshotState>,
     (simulations, revision, preferences): (Res<Simulations>, Res<Revision>, Res<Preferences>),
     (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, VisibleTerrain),
     view: Res<ViewportArea>,
@@ -232,7 +232,7 @@ pub(super) fn begin_screenshot(
     mut images: ResMut<Assets<Image>>,
     mut caught: Option<ResMut<CaptureResult>>,
 ) {
-    if !std::mem::take(&mut taking.wanted) || taking.picture.is_some() {
+    if !std::mem::take(&mut state.wanted) || state.screenshot.is_some() {
         return;
     }
     let (place, projection, orbit) = *camera;
@@ -254,7 +254,7 @@ pub(super) fn begin_screenshot(
     let notice = notices
         .notify_progress(format!("Rendering a screenshot of {} × {} pixels…", whole.x, whole.y), progress.clone());
     notices.add_button(notice, "Cancel", FileCommand::CancelJob(notice));
-    taking.picture = Some(TiledScreenshot {
+    state.screenshot = Some(TiledScreenshot {
         of: (simulations.project_id(), revision.start),
         size: whole,
         transparent: preferences.settings.transparent_screenshots,
@@ -263,7 +263,7 @@ pub(super) fn begin_screenshot(
         aperture: Aperture::new(blur, sharp, seen.0),
         sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
         canvas: images.add(canvas(UVec2::splat(canvas_side(whole)), as_light)),
-        parts: parts(whole),
+        tiles: tiles(whole),
         done: 0,
         exposure: Exposure::default(),
         through: 0,
@@ -272,72 +272,72 @@ pub(super) fn begin_screenshot(
         progress,
         notice,
     });
-    (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
+    (state.tile, state.read, state.changed, state.ready) = (None, None, false, false);
 }
 
 /// Cancels the screenshot on request, and after another scene was opened.
 pub(super) fn cancel_screenshot(
-    mut taking: ResMut<ScreenshotState>,
+    mut state: ResMut<ScreenshotState>,
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     mut notices: ResMut<Notices>,
 ) {
-    let taking = &mut *taking;
+    let state = &mut *state;
     let of = (simulations.project_id(), revision.start);
-    let cancelled = |picture: &&mut TiledScreenshot| picture.progress.is_cancelled() || picture.of != of;
-    if let Some(picture) = taking.picture.as_mut().filter(cancelled) {
-        notices.dismiss(picture.notice);
-        if picture.of != of {
+    let cancelled = |screenshot: &&mut TiledScreenshot| screenshot.progress.is_cancelled() || screenshot.of != of;
+    if let Some(screenshot) = state.screenshot.as_mut().filter(cancelled) {
+        notices.dismiss(screenshot.notice);
+        if screenshot.of != of {
             notices.notify(
                 NoticeLevel::Warning,
                 "Screenshot cancelled because the simulation was restarted or replaced. Take it again.",
             );
         }
-        (taking.picture, taking.part, taking.read) = (None, None, None);
+        (state.screenshot, state.tile, state.read) = (None, None, None);
     }
 }
 
-/// Renders, reads back and assembles the parts of the screenshot.
+/// Renders, reads back and assembles the tiles of the screenshot.
 pub(super) fn advance_screenshot(
-    mut taking: ResMut<ScreenshotState>,
+    mut state: ResMut<ScreenshotState>,
     simulations: Res<Simulations>,
-    waiting: Res<RenderStatus>,
+    status: Res<RenderStatus>,
     (mut view, mut jobs, mut notices): (ResMut<ViewportArea>, ResMut<Jobs>, ResMut<Notices>),
     mut caught: Option<ResMut<CaptureResult>>,
     mut again: MessageWriter<RequestRedraw>,
     mut commands: Commands,
 ) {
-    let taking = &mut *taking;
-    let holds = taking.picture.is_some();
+    let state = &mut *state;
+    let holds = state.screenshot.is_some();
     if view.is_taking_screenshot != holds {
         view.is_taking_screenshot = holds;
     }
-    let Some(picture) = &mut taking.picture else { return };
+    let Some(screenshot) = &mut state.screenshot else { return };
     again.write(RequestRedraw);
-    if std::mem::take(&mut taking.changed) {
-        // Parts of different states do not match. Rendering restarts once the view is idle.
-        (picture.done, picture.through, picture.reading) = (0, 0, false);
-        (picture.exposure, picture.pixels) = (Exposure::default(), None);
-        (taking.part, taking.read, taking.ready) = (None, None, false);
+    if std::mem::take(&mut state.changed) {
+        // Tiles of different states do not match. Rendering restarts once the view is idle.
+        (screenshot.done, screenshot.through, screenshot.reading) = (0, 0, false);
+        (screenshot.exposure, screenshot.pixels) = (Exposure::default(), None);
+        (state.tile, state.read, state.ready) = (None, None, false);
     }
-    if picture.pixels.is_none() {
-        if !taking.ready {
+    if screenshot.pixels.is_none() {
+        if !state.ready {
             return;
         }
-        picture.pixels = Some(picture.empty());
+        screenshot.pixels = Some(screenshot.empty());
     }
-    if let (Some((number, rows)), Some(part)) = (taking.read.take(), taking.part)
-        && number == part.number
+    if let (Some((number, rows)), Some(tile)) = (state.read.take(), state.tile)
+        && number == tile.number
     {
-        picture.put(&rows);
-        (picture.reading, taking.part) = (false, None);
+        screenshot.put(&rows);
+        (screenshot.reading, state.tile) = (false, None);
     }
-    if picture.done == picture.parts.len() {
-        let (width, height) = (picture.size.x as usize, picture.size.y as usize);
-        notices.dismiss(picture.notice);
+    if screenshot.done == screenshot.tiles.len() {
+        let (width, height) = (screenshot.size.x as usize, screenshot.size.y as usize);
+        notices.dismiss(screenshot.notice);
         let stem = format!("{}-{}", simulations.selected().name, simulations.ticks());
-        let pixels = picture.pixels.take();
-        taking.picture = None;
+        let pixels = screenshot.pixels.take();
+        state.screenshot = None;
         match (&mut caught, pixels) {
             (Some(caught), pixels) => caught.0 = pixels.map(|pixels| Ok(((width, height), pixels))),
             (None, Some(pixels)) => jobs.save_screenshot(&mut notices, stem, (width, height), pixels),
@@ -345,29 +345,29 @@ pub(super) fn advance_screenshot(
         }
         return;
     }
-    let Some(part) = taking.part else {
-        let [at, size] = picture.parts[picture.done];
-        let TiledScreenshot { transparent, as_light, sharpness, .. } = *picture;
-        let (clip_from_view, place) = picture.aperture.through(picture.through, picture.seen);
-        taking.parts += 1;
-        let (number, onto, whole) = (taking.parts, picture.canvas.id(), picture.size);
-        let part =
+    let Some(tile) = state.tile else {
+        let [at, size] = screenshot.tiles[screenshot.done];
+        let TiledScreenshot { transparent, as_light, sharpness, .. } = *screenshot;
+        let (clip_from_view, place) = screenshot.aperture.through(screenshot.through, screenshot.seen);
+        state.last_tile += 1;
+        let (number, onto, whole) = (state.last_tile, screenshot.canvas.id(), screenshot.size);
+        let tile =
             ScreenshotTile { number, onto, whole, at, size, transparent, as_light, clip_from_view, place, sharpness };
-        (taking.part, taking.due) = (Some(part), true);
+        (state.tile, state.due) = (Some(tile), true);
         return;
     };
-    if !waiting.has_drawn(part.number) {
+    if !status.has_drawn(tile.number) {
         // Draws in every other frame only: the GPU may still be busy.
-        taking.due = !taking.due;
+        state.due = !state.due;
         return;
     }
-    taking.due = false;
-    if !picture.reading {
-        picture.reading = true;
-        let number = part.number;
-        commands.spawn(Readback::texture(picture.canvas.clone())).observe(
-            move |done: On<ReadbackComplete>, mut taking: ResMut<ScreenshotState>, mut commands: Commands| {
-                taking.read = Some((number, done.data.clone()));
+    state.due = false;
+    if !screenshot.reading {
+        screenshot.reading = true;
+        let number = tile.number;
+        commands.spawn(Readback::texture(screenshot.canvas.clone())).observe(
+            move |done: On<ReadbackComplete>, mut state: ResMut<ScreenshotState>, mut commands: Commands| {
+                state.read = Some((number, done.data.clone()));
                 // Otherwise it would be read back in every frame.
                 commands.entity(done.entity).try_despawn();
             },
@@ -378,13 +378,13 @@ pub(super) fn advance_screenshot(
 /// Requests screenshots of the view, or captures the window.
 pub(super) fn handle_screenshot_command(
     command: On<ScreenshotCommand>,
-    mut taking: ResMut<ScreenshotState>,
+    mut state: ResMut<ScreenshotState>,
     simulations: Res<Simulations>,
     windows: Query<(), With<PrimaryWindow>>,
     mut commands: Commands,
 ) {
     if *command.event() == ScreenshotCommand::Take {
-        taking.wanted = true;
+        state.wanted = true;
         return;
     }
     if windows.is_empty() {
@@ -393,8 +393,8 @@ pub(super) fn handle_screenshot_command(
     let stem = format!("{}-window", simulations.selected().name);
     commands.spawn(Screenshot::primary_window()).observe(
         move |captured: On<ScreenshotCaptured>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
-            let picture = match captured.image.clone().try_into_dynamic() {
-                Ok(picture) => picture.to_rgb8(),
+            let image = match captured.image.clone().try_into_dynamic() {
+                Ok(image) => image.to_rgb8(),
                 Err(error) => {
                     notices.notify(
                         NoticeLevel::Error,
@@ -403,8 +403,8 @@ pub(super) fn handle_screenshot_command(
                     return;
                 }
             };
-            let size = (picture.width() as usize, picture.height() as usize);
-            jobs.save_screenshot(&mut notices, stem.clone(), size, ImagePixels::Bytes(picture.into_raw()));
+            let size = (image.width() as usize, image.height() as usize);
+            jobs.save_screenshot(&mut notices, stem.clone(), size, ImagePixels::Bytes(image.into_raw()));
         },
     );
 }
@@ -449,8 +449,8 @@ pub(super) fn film_window(
             let image = captured.image.clone();
             let size = (image.width() as usize, image.height() as usize);
             let shot = move || {
-                let picture = image.try_into_dynamic().ok()?.into_rgb8();
-                Some(((picture.width() as usize, picture.height() as usize), picture.into_raw()))
+                let image = image.try_into_dynamic().ok()?.into_rgb8();
+                Some(((image.width() as usize, image.height() as usize), image.into_raw()))
             };
             recording.record_frame(size, shot, (&simulations, &jobs), &mut notices);
         },
@@ -475,17 +475,17 @@ mod tests {
         assert_eq!(size(UVec2::new(600, 900), 300.0), UVec2::new(200, 300));
         assert_eq!(size(UVec2::new(0, 0), 100.0), UVec2::new(100, 100));
         assert_eq!(size(UVec2::new(5000, 1), 1000.0), UVec2::new(1000, 1));
-        // The parts cover all of it.
+        // The tiles cover all of it.
         for whole in [UVec2::new(8192, 5461), UVec2::new(2048, 2048), UVec2::ONE] {
-            let parts = parts(whole);
-            assert_eq!(parts.iter().map(|[_, size]| size.x * size.y).sum::<u32>(), whole.x * whole.y);
-            assert!(parts.iter().all(|[at, size]| (at + size).cmple(whole).all() && size.max_element() <= PART));
+            let tiles = tiles(whole);
+            assert_eq!(tiles.iter().map(|[_, size]| size.x * size.y).sum::<u32>(), whole.x * whole.y);
+            assert!(tiles.iter().all(|[at, size]| (at + size).cmple(whole).all() && size.max_element() <= TILE));
         }
     }
 
     #[test]
     fn tile_crop_matches_its_part_of_the_image() {
-        let part = ScreenshotTile {
+        let tile = ScreenshotTile {
             number: 1,
             onto: AssetId::default(),
             whole: UVec2::new(3000, 2000),
@@ -500,9 +500,9 @@ mod tests {
         // Normalised device coordinates of a pixel in an image.
         let seen = |pixel: Vec2, size: Vec2| Vec2::new(2.0 * pixel.x / size.x - 1.0, 1.0 - 2.0 * pixel.y / size.y);
         for pixel in [Vec2::new(2048.0, 0.0), Vec2::new(2500.0, 700.0), Vec2::new(3000.0, 2000.0)] {
-            let whole = seen(pixel, part.whole.as_vec2());
-            let found = part.crop() * Vec4::new(whole.x * 4.0, whole.y * 4.0, 0.3, 4.0);
-            let wanted = seen(pixel - part.at.as_vec2(), part.size.as_vec2());
+            let whole = seen(pixel, tile.whole.as_vec2());
+            let found = tile.crop() * Vec4::new(whole.x * 4.0, whole.y * 4.0, 0.3, 4.0);
+            let wanted = seen(pixel - tile.at.as_vec2(), tile.size.as_vec2());
             assert!((found.xy() / found.w - wanted).length() < 1e-5, "{pixel}: {found}, not {wanted}");
             assert_eq!(found.zw(), Vec2::new(0.3, 4.0));
         }

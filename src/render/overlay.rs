@@ -5,7 +5,7 @@ use bevy::{prelude::*, render::render_resource::ShaderType};
 use rayon::prelude::*;
 
 use super::{
-    ground::{GroundMaterial, TerrainBlocks, show_numbers},
+    ground::{GroundMaterial, TerrainBlocks, update_uniforms},
     layers::{byte_image, layer_image},
     material::update,
 };
@@ -102,7 +102,7 @@ impl OverlayTextures {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<OverlayTextures>().add_systems(Update, show.in_set(FrameSystems::Show).after(show_numbers));
+    app.init_resource::<OverlayTextures>().add_systems(Update, show.in_set(FrameSystems::Show).after(update_uniforms));
 }
 
 /// Updates values, velocities, mask and colours.
@@ -147,10 +147,10 @@ fn show(
         }
         let (image, shorter_side) = (&*handle, terrain.width().min(terrain.height()));
         let film = overlay.film(simulations.selected().water_look.film);
-        let numbers = OverlayUniforms::new(painted, shorter_side, film, tints_mask && !is_start);
+        let uniforms = OverlayUniforms::new(painted, shorter_side, film, tints_mask && !is_start);
         update(&mut materials, material, |material| {
             material.motion = image.clone();
-            material.overlay = numbers;
+            material.overlay = uniforms;
         });
     }
 }
@@ -171,8 +171,8 @@ fn motion_bytes(
     bytes.par_chunks_mut(16 * size.0).enumerate().for_each(|(y, row)| {
         for (x, cell) in row.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let index = y * size.0 + x;
-            let numbers = [values, u, v, mask].map(|grid| value(grid, index).to_le_bytes());
-            cell.copy_from_slice(numbers.as_flattened());
+            let halves = [values, u, v, mask].map(|grid| value(grid, index).to_le_bytes());
+            cell.copy_from_slice(halves.as_flattened());
         }
     });
     (size, bytes)

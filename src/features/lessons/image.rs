@@ -1,4 +1,4 @@
-//! Pictures in the text of a lesson, loaded in the background.
+//! Images in the text of a lesson, loaded in the background.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use thalweg_scene::io::{
     lesson::{self, LessonImageLink},
 };
 
-/// Polling interval for a loaded picture.
+/// Polling interval for a loaded image.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Size and RGBA values of a picture.
+/// Size and RGBA values of an image.
 type LessonImagePixels = Result<([usize; 2], Vec<u8>), Error>;
 
-/// State of a picture on screen.
+/// State of an image on screen.
 enum LessonImageState {
     Loading(BackgroundTask<(), LessonImagePixels>),
     Ready(TextureHandle),
@@ -30,38 +30,38 @@ enum LessonImageState {
     Failed(String),
 }
 
-/// Pictures of a step of a lesson. Those of other steps are loaded again, so that a teacher sees changed files.
+/// Images of a step of a lesson. Those of other steps are loaded again, so that a teacher sees changed files.
 #[derive(Default)]
 struct StepImages {
     /// Path of the lesson, and index of the step.
     step: (PathBuf, usize),
-    /// Pictures by file.
-    pictures: BTreeMap<String, LessonImageState>,
+    /// Images by file.
+    images: BTreeMap<String, LessonImageState>,
 }
 
-/// Draws a picture of a step at the width of the panel, with its alternative text as the caption.
-pub(super) fn picture_ui(ui: &mut Ui, (lesson, step): (&Path, usize), link: &LessonImageLink) {
+/// Draws an image of a step at the width of the panel, with its alternative text as the caption.
+pub(super) fn image_ui(ui: &mut Ui, (lesson, step): (&Path, usize), link: &LessonImageLink) {
     let cache =
-        ui.data_mut(|data| data.get_temp_mut_or_default::<Arc<Mutex<StepImages>>>(egui::Id::new("pictures")).clone());
+        ui.data_mut(|data| data.get_temp_mut_or_default::<Arc<Mutex<StepImages>>>(egui::Id::new("images")).clone());
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
     if cache.step.0 != lesson || cache.step.1 != step {
         *cache = StepImages { step: (lesson.to_owned(), step), ..StepImages::default() };
     }
-    let state = cache.pictures.entry(link.file.clone()).or_insert_with(|| {
+    let state = cache.images.entry(link.file.clone()).or_insert_with(|| {
         let (lesson, file) = (lesson.to_owned(), link.file.clone());
-        LessonImageState::Loading(BackgroundTask::start((), move || lesson::read_picture(&lesson, &file)))
+        LessonImageState::Loading(BackgroundTask::start((), move || lesson::read_image(&lesson, &file)))
     });
     let once = ui.data(|data| data.get_temp(egui::Id::new(DRAWN_ONCE))).unwrap_or(false);
-    if matches!(state, LessonImageState::Loading(work) if once || work.is_finished())
-        && let LessonImageState::Loading(work) = std::mem::replace(state, LessonImageState::Failed(String::new()))
+    if matches!(state, LessonImageState::Loading(task) if once || task.is_finished())
+        && let LessonImageState::Loading(task) = std::mem::replace(state, LessonImageState::Failed(String::new()))
     {
-        *state = match work.join() {
+        *state = match task.join() {
             Some(Ok((size, pixels))) => {
                 let image = egui::ColorImage::from_rgba_unmultiplied(size, &pixels);
                 LessonImageState::Ready(ui.ctx().load_texture(&link.file, image, egui::TextureOptions::LINEAR))
             }
-            Some(Err(error)) => LessonImageState::Failed(format!("This picture cannot be shown. {error}.")),
-            None => LessonImageState::Failed("This picture cannot be shown.".to_owned()),
+            Some(Err(error)) => LessonImageState::Failed(format!("This image cannot be shown. {error}.")),
+            None => LessonImageState::Failed("This image cannot be shown.".to_owned()),
         };
     }
     match state {

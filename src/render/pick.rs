@@ -9,8 +9,8 @@ use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
     ground::TerrainBlocks,
-    numbers::SceneUniforms,
     pointer::{PointerInput, ViewContext},
+    uniforms::SceneUniforms,
 };
 use crate::world::{
     BrushInput, Brushes, FrameSystems, KeyPointer, MapPlaces, OtherWindows, PointedPosition, PointerOverView,
@@ -50,12 +50,12 @@ fn point(
         let (x, y) = (2.0 * share.x - 1.0, 1.0 - 2.0 * share.y);
         let at = |depth: f32| camera.ndc_to_world(transform, Vec3::new(x, y, depth));
         // Reversed depth: 1 is the near plane.
-        pick(at(1.0)?, at(0.1)?, blocks.numbers.get(simulations.selected_index())?, terrain)
+        pick(at(1.0)?, at(0.1)?, blocks.uniforms.get(simulations.selected_index())?, terrain)
     };
     let scale = windows.single().map_or(1.0, Window::scale_factor);
     let brush = brushes.active.is_some() || over_view.adds_rain;
-    let sight = ViewContext { place: &place, over_view: over_view.terrain, keys: keys.0, brush, scale };
-    let (frame, looked) = pointer.process(events.read().filter(|event| !others.has_event(event)), &sight);
+    let context = ViewContext { place: &place, over_view: over_view.terrain, keys: keys.0, brush, scale };
+    let (frame, looked) = pointer.process(events.read().filter(|event| !others.has_event(event)), &context);
     touches.write_batch(frame);
     if pointer.is_down() {
         touches.write(BrushInput::Rest(time.delta_secs()));
@@ -78,10 +78,10 @@ fn place_marks(
     camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
     mut marks: Query<(&MapPlaces, &mut ViewPlaces)>,
 ) {
-    let Some(numbers) = blocks.numbers.get(simulations.selected_index()) else { return };
+    let Some(uniforms) = blocks.uniforms.get(simulations.selected_index()) else { return };
     let terrain = &simulations.selected().simulation.terrain;
     for (MapPlaces(places), mut seen) in &mut marks {
-        let now = places.iter().map(|place| to_view(*camera, numbers, terrain, *place));
+        let now = places.iter().map(|place| to_view(*camera, uniforms, terrain, *place));
         seen.set_if_neq(ViewPlaces(now.collect()));
     }
 }
@@ -103,11 +103,11 @@ impl VisibleTerrain<'_> {
             .map(|depth| world.transform_point3(clip_from_view.inverse().project_point3(Vec3::new(0.0, 0.0, depth))));
         let view = world.inverse();
         // Numbers as drawn: hidden blocks are out of range.
-        let numbers = self.blocks.beds().map(|bed| bed.numbers);
-        let met = self.simulations.all().iter().zip(numbers).filter_map(|(session, numbers)| {
+        let uniforms = self.blocks.beds().map(|bed| bed.uniforms);
+        let met = self.simulations.all().iter().zip(uniforms).filter_map(|(session, uniforms)| {
             let terrain = &session.simulation.terrain;
-            let [column, row] = cell(pick(near, far, numbers, terrain)?, terrain);
-            Some(-view.transform_point3(numbers.world(column, row, terrain.sample_ground(column, row))).z)
+            let [column, row] = cell(pick(near, far, uniforms, terrain)?, terrain);
+            Some(-view.transform_point3(uniforms.world(column, row, terrain.sample_ground(column, row))).z)
         });
         met.filter(|&distance| distance > 0.0).min_by(f32::total_cmp)
     }
@@ -121,20 +121,20 @@ fn cell([x, y]: [f32; 2], terrain: &Terrain) -> [f32; 2] {
 /// Position of a map point in the view, both as fractions of their sides, or `None` if it lies behind the camera.
 pub(super) fn to_view(
     (camera, transform): CameraPlace<'_>,
-    numbers: &SceneUniforms,
+    uniforms: &SceneUniforms,
     terrain: &Terrain,
     place: [f32; 2],
 ) -> Option<Vec2> {
     let [column, row] = cell(place, terrain);
-    let ndc = camera.world_to_ndc(transform, numbers.world(column, row, terrain.sample_ground(column, row)))?;
+    let ndc = camera.world_to_ndc(transform, uniforms.world(column, row, terrain.sample_ground(column, row)))?;
     (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
 }
 
 /// First intersection of the ray through two world points with the ground (ignoring water), as fractions of the map. The part
 /// removed by a cut and the cut face are ignored.
-pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneUniforms, terrain: &Terrain) -> Option<[f32; 2]> {
-    let seen = numbers.behind_cut(near, far)?;
-    let [from, begin, end] = [seen, near, far].map(|place| numbers.on_map(place));
+pub(super) fn pick(near: Vec3, far: Vec3, uniforms: &SceneUniforms, terrain: &Terrain) -> Option<[f32; 2]> {
+    let seen = uniforms.behind_cut(near, far)?;
+    let [from, begin, end] = [seen, near, far].map(|place| uniforms.on_map(place));
     let offset: [f64; 3] = std::array::from_fn(|axis| end[axis] - begin[axis]);
     let [column, row] = ray::intersect_ground(terrain, from, offset)?;
     let share = |cell: f32, count: usize| ((cell + 0.5) / count as f32).clamp(0.0, 1.0);
@@ -144,7 +144,7 @@ pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneUniforms, terrain: &Ter
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture::numbers;
+    use crate::render::uniforms;
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
@@ -152,16 +152,16 @@ mod tests {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
-        let numbers = numbers::alone(&session);
+        let uniforms = uniforms::alone(&session);
         let eye = Vec3::new(0.0, 300.0, 300.0);
         for (column, row) in [(32.0, 50.0), (10.0, 40.0), (32.0, 34.0)] {
-            let place = numbers.world(column, row, terrain.sample_ground(column, row));
-            let [x, y] = pick(eye, eye + (place - eye).normalize(), &numbers, terrain).expect("it is on the map");
+            let place = uniforms.world(column, row, terrain.sample_ground(column, row));
+            let [x, y] = pick(eye, eye + (place - eye).normalize(), &uniforms, terrain).expect("it is on the map");
             let wanted = [(column + 0.5) / 64.0, (row + 0.5) / 64.0];
             let away = (x - wanted[0]).abs().max((y - wanted[1]).abs());
             assert!(away < 0.5 / 64.0, "{x}, {y} for {wanted:?}");
         }
-        assert_eq!(pick(eye, eye + Vec3::Y, &numbers, terrain), None);
+        assert_eq!(pick(eye, eye + Vec3::Y, &uniforms, terrain), None);
     }
 
     #[test]
@@ -169,17 +169,17 @@ mod tests {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
-        let whole = numbers::alone(&session);
-        let numbers = whole.cut_along([[0.0, 0.5], [1.0, 0.5]]);
+        let whole = uniforms::alone(&session);
+        let uniforms = whole.cut_along([[0.0, 0.5], [1.0, 0.5]]);
         let eye = Vec3::new(0.0, 300.0, 300.0);
-        let seen = |numbers: &SceneUniforms, column: f32, row: f32| {
+        let seen = |uniforms: &SceneUniforms, column: f32, row: f32| {
             let place = whole.world(column, row, terrain.sample_ground(column, row));
-            pick(eye, eye + (place - eye).normalize(), numbers, terrain)
+            pick(eye, eye + (place - eye).normalize(), uniforms, terrain)
         };
         // The half on the camera's side, and the half beyond the line.
         assert!(seen(&whole, 32.0, 50.0).is_some_and(|[_, y]| y > 0.5));
-        assert!(seen(&numbers, 32.0, 50.0).is_none_or(|[_, y]| y < 0.5), "{:?}", seen(&numbers, 32.0, 50.0));
-        let [cut, uncut] = [&numbers, &whole].map(|numbers| seen(numbers, 32.0, 20.0).expect("it is on the map"));
+        assert!(seen(&uniforms, 32.0, 50.0).is_none_or(|[_, y]| y < 0.5), "{:?}", seen(&uniforms, 32.0, 50.0));
+        let [cut, uncut] = [&uniforms, &whole].map(|uniforms| seen(uniforms, 32.0, 20.0).expect("it is on the map"));
         assert!(cut.iter().zip(uncut).all(|(cut, uncut)| (cut - uncut).abs() < 1e-4), "{cut:?} {uncut:?}");
     }
 }

@@ -7,12 +7,12 @@
 // Blocks on the plane, followed by unused entries: centre (x, z) and half extents.
 @group(1) @binding(1) var<uniform> blocks: array<vec4<f32>, 32>;
 
-// Shadow-casting heights at the edges of the blocks, in world units above the foot. Four rows per block: sides towards lower x,
+// Shadow-casting heights at the edges of the blocks, in world units above the base. Four rows per block: sides towards lower x,
 // higher x, lower z and higher z. The second half holds those of the starts.
-@group(1) @binding(2) var rims: texture_2d<f32>;
-@group(1) @binding(3) var rims_sampler: sampler;
+@group(1) @binding(2) var horizons: texture_2d<f32>;
+@group(1) @binding(3) var horizons_sampler: sampler;
 
-#ifdef PLATE
+#ifdef PLINTH
 // Margins of the plinth at the sides, and at the front, towards higher z.
 @group(1) @binding(4) var<uniform> reach: vec4<f32>;
 // Coverage of the lettering on the front, with mipmaps.
@@ -27,7 +27,7 @@ struct PlinthSample {
     normal: vec3<f32>,
 }
 
-fn plate_at(place: vec2<f32>) -> PlinthSample {
+fn plinth_at(place: vec2<f32>) -> PlinthSample {
     let block = blocks[0];
     let low = block.xy - block.zw - reach.x;
     let high = block.xy + block.zw + reach.xy;
@@ -44,7 +44,7 @@ fn plate_at(place: vec2<f32>) -> PlinthSample {
     let at = vec2((place.x - low.x) / (high.x - low.x), (place.y - high.y + reach.y) / reach.y);
     let inside = select(0.0, 1.0, at.y > 0.0 && at.y < 1.0 && at.x > 0.0 && at.x < 1.0);
     let ink = inside * textureSampleGrad(letters, letters_sampler, at, dpdx(at), dpdy(at)).r;
-    out.color = mix(0.16 * scene.table_color.rgb + 0.01, vec3(0.80, 0.79, 0.75), ink);
+    out.color = mix(0.16 * scene.ground_plane_color.rgb + 0.01, vec3(0.80, 0.79, 0.75), ink);
     return out;
 }
 #endif
@@ -56,7 +56,7 @@ struct Pixel {
 
 @vertex
 fn vertex(@location(0) place: vec3<f32>) -> Pixel {
-    // At the foot of the blocks, so that there is no gap.
+    // At the base of the blocks, so that there is no gap.
     let lying = vec3(place.x, scene.extent.w, place.z);
     return Pixel(view.clip_from_world * vec4(lying, 1.0), lying);
 }
@@ -76,18 +76,18 @@ fn past_block(place: vec2<f32>, index: i32, start: bool) -> f32 {
     let half_side = select(block.z, block.w, along_z);
     let along = select((hit.x - block.x) / block.z, (hit.y - block.y) / block.w, along_z) * 0.5 + 0.5;
     let side = select(select(3.0, 2.0, step.y > 0.0), select(1.0, 0.0, step.x > 0.0), along_z);
-    let rows = vec2<f32>(textureDimensions(rims));
+    let rows = vec2<f32>(textureDimensions(horizons));
     let row = (4.0 * f32(index) + side + 0.5) / rows.y + select(0.0, 0.5, start);
     let slope = scene.sun.y / flat;
     // Penumbra of the sun's disc, in height and along the side of the block.
-    let blur = enters * min(scene.table_color.a * (1.0 + slope * slope), slope);
+    let blur = enters * min(scene.ground_plane_color.a * (1.0 + slope * slope), slope);
     let width = max(0.0012 * scene.air.w * slope + blur, 1e-4);
-    let aside = (0.004 * scene.air.w + 1.6 * enters * scene.table_color.a) / (2.0 * half_side);
+    let aside = (0.004 * scene.air.w + 1.6 * enters * scene.ground_plane_color.a) / (2.0 * half_side);
     var shaded = 0.0;
     for (var tap = -3; tap <= 3; tap++) {
         let place = clamp(along + f32(tap) / 3.0 * aside, 0.0, 1.0);
         let share = (place * (rows.x - 1.0) + 0.5) / rows.x;
-        let height = textureSampleLevel(rims, rims_sampler, vec2(share, row), 0.0).r;
+        let height = textureSampleLevel(horizons, horizons_sampler, vec2(share, row), 0.0).r;
         shaded += smoothstep(-width, width, height - enters * slope) * (4.0 - abs(f32(tap))) / 16.0;
     }
     return 1.0 - shaded;
@@ -100,7 +100,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let far = length(place.xz) / size;
     let normal = vec3(0.0, 1.0, 0.0);
     // The start is left of the divider.
-    let start = view.part.x + in.position.x < scene.place.w * view.part.z;
+    let start = view.tile.x + in.position.x < scene.place.w * view.tile.z;
     var open = 1.0;
     var lit = 1.0;
     if far < 3.2 {
@@ -115,17 +115,17 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     }
     // No clouds in a studio.
     if scene.country.x > 0.5 { lit *= past_clouds(place, scene); }
-#ifdef PLATE
-    let plate = plate_at(place.xz);
-    let sunny = sun_color(scene) * max(dot(plate.normal, scene.sun.xyz), 0.0) * lit * mix(open, 1.0, 0.4);
-    let plate_light = plate.color * (sunny + ambient_light(plate.normal, scene) * open);
+#ifdef PLINTH
+    let plinth = plinth_at(place.xz);
+    let sunny = sun_color(scene) * max(dot(plinth.normal, scene.sun.xyz), 0.0) * lit * mix(open, 1.0, 0.4);
+    let plinth_light = plinth.color * (sunny + ambient_light(plinth.normal, scene) * open);
     // Contact shadow of the plinth.
-    open *= 1.0 - 0.45 * exp(-plate.beyond / (0.006 * size));
+    open *= 1.0 - 0.45 * exp(-plinth.beyond / (0.006 * size));
 #endif
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);
     let light = direct + ambient_light(normal, scene) * open;
     let towards = normalize(place - view.eye.xyz);
-    var color = scene.table_color.rgb * light;
+    var color = scene.ground_plane_color.rgb * light;
     if scene.country.x > 0.5 {
         // A plain of fields, woods and low hills that fades into haze.
         let at = place.xz / size;
@@ -147,8 +147,8 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let behind = studio_color(towards, scene);
         color = mix(color, behind, smoothstep(0.55, 1.6, far));
     }
-#ifdef PLATE
-    color = mix(color, plate_light, plate.covers);
+#ifdef PLINTH
+    color = mix(color, plinth_light, plinth.covers);
 #endif
     return on_screen(vec4(color * scene.air.y, 1.0), in.position.xy);
 }

@@ -194,7 +194,7 @@ pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
 }
 
 /// Resizes the image to the viewport times the render scale.
-pub(super) fn fit_picture(
+pub(super) fn resize_render_target(
     simulations: Res<Simulations>,
     mut view: ResMut<ViewportArea>,
     preferences: Res<Preferences>,

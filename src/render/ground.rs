@@ -21,10 +21,10 @@ use super::{
     light::{LayerUpdate, Lighting, LightingResult},
     lod::{self, BlockBounds, ChunkSet, Coverage},
     material::{Variant, update},
-    numbers::{self, Layout, SceneUniforms},
     overlay::{OverlayTextures, OverlayUniforms},
     pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
     relief::{ExternalHorizon, Light},
+    uniforms::{self, Layout, SceneUniforms},
     upload::{Patches, TexturePatch},
 };
 use thalweg_sim::{
@@ -94,8 +94,8 @@ struct TerrainBlock {
     size: (usize, usize),
     /// Highest point so far, in metres, and the bounds of the drawn block.
     highest: f32,
-    land: Option<BlockBounds>,
-    numbers: SceneUniforms,
+    bounds: Option<BlockBounds>,
+    uniforms: SceneUniforms,
     /// Coverage of the water on screen, if there is any.
     water: Option<Arc<Coverage>>,
     /// Versions of the layers in the texture; `None` for the start.
@@ -114,8 +114,8 @@ struct Textures {
 
 /// View of a block for the surfaces drawn on it.
 pub(super) struct BlockSurface<'a> {
-    pub land: BlockBounds,
-    pub numbers: &'a SceneUniforms,
+    pub bounds: BlockBounds,
+    pub uniforms: &'a SceneUniforms,
     pub layers: &'a Handle<Image>,
     pub relief: &'a Handle<Image>,
     pub cover: &'a Handle<Image>,
@@ -124,25 +124,25 @@ pub(super) struct BlockSurface<'a> {
 }
 
 impl TerrainBlock {
-    fn rims(&self) -> &ExternalHorizon {
-        &self.lit.rims
+    fn horizon(&self) -> &ExternalHorizon {
+        &self.lit.horizon
     }
 
     fn bed(&self) -> Option<BlockSurface<'_>> {
-        let Self { land, numbers, textures: Textures { layers, relief, cover, .. }, water, .. } = self;
-        Some(BlockSurface { land: (*land)?, numbers, layers, relief, cover, water: water.as_ref() })
+        let Self { bounds, uniforms, textures: Textures { layers, relief, cover, .. }, water, .. } = self;
+        Some(BlockSurface { bounds: (*bounds)?, uniforms, layers, relief, cover, water: water.as_ref() })
     }
 }
 
-/// All blocks on screen, and the numbers that other shaders share with the first one.
+/// All blocks on screen, and the uniforms that other shaders share with the first one.
 #[derive(Resource, Default)]
 pub(super) struct TerrainBlocks {
     /// Mesh of a chunk.
-    square: Handle<Mesh>,
+    chunk_mesh: Handle<Mesh>,
     present: Vec<TerrainBlock>,
     /// Blocks of the starts while they are compared side by side with the present.
     starts: Vec<TerrainBlock>,
-    pub numbers: Vec<SceneUniforms>,
+    pub uniforms: Vec<SceneUniforms>,
     /// Change of each block's lowest ground since the start, in metres. It never rises, so that the base of the block stays in
     /// place.
     sunk: Vec<f32>,
@@ -191,24 +191,24 @@ impl TerrainBlocks {
     }
 
     /// Creates a surface of a material on a chunk set.
-    pub(super) fn piece<M: SurfaceMaterial>(&self, material: Handle<M>, tract: ChunkSet) -> DrawnMesh<M> {
-        DrawnMesh { mesh: self.square.clone(), material, tract: Some(tract) }
+    pub(super) fn piece<M: SurfaceMaterial>(&self, material: Handle<M>, chunk_set: ChunkSet) -> DrawnMesh<M> {
+        DrawnMesh { mesh: self.chunk_mesh.clone(), material, chunk_set: Some(chunk_set) }
     }
 
-    /// Returns the rims that shade the ground plane: of the present blocks, and of the starts drawn next to them. For two sessions
+    /// Returns the horizons that shade the ground plane: of the present blocks, and of the starts drawn next to them. For two sessions
     /// in the same place, of the right and of the left one.
-    pub(super) fn rims(&self) -> [Vec<&ExternalHorizon>; 2] {
+    pub(super) fn horizons(&self) -> [Vec<&ExternalHorizon>; 2] {
         match self.pair {
             Some([left, right]) => {
-                [right, left].map(|run| self.present.get(run).into_iter().map(TerrainBlock::rims).collect())
+                [right, left].map(|run| self.present.get(run).into_iter().map(TerrainBlock::horizon).collect())
             }
-            None => [&self.present, &self.starts].map(|blocks| blocks.iter().map(TerrainBlock::rims).collect()),
+            None => [&self.present, &self.starts].map(|blocks| blocks.iter().map(TerrainBlock::horizon).collect()),
         }
     }
 
-    /// Returns the numbers of the sessions with a place of their own.
+    /// Returns the uniforms of the sessions with a place of their own.
     pub(super) fn places(&self) -> &[SceneUniforms] {
-        &self.numbers[..if self.pair.is_some() { 1 } else { self.numbers.len() }]
+        &self.uniforms[..if self.pair.is_some() { 1 } else { self.uniforms.len() }]
     }
 
     /// `true` if this state and its lighting are on screen.
@@ -235,12 +235,15 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<GroundMaterial>::default())
         .init_resource::<TerrainBlocks>()
         .init_resource::<BlockLighting>()
-        .add_systems(Startup, make_square)
-        .add_systems(Update, (fetch_light, show_heights, show_light, show_numbers).chain().in_set(FrameSystems::Show));
+        .add_systems(Startup, create_chunk_mesh)
+        .add_systems(
+            Update,
+            (fetch_light, show_heights, show_light, update_uniforms).chain().in_set(FrameSystems::Show),
+        );
 }
 
-fn make_square(mut blocks: ResMut<TerrainBlocks>, mut meshes: ResMut<Assets<Mesh>>) {
-    blocks.square = meshes.add(lod::chunk_mesh());
+fn create_chunk_mesh(mut blocks: ResMut<TerrainBlocks>, mut meshes: ResMut<Assets<Mesh>>) {
+    blocks.chunk_mesh = meshes.add(lod::chunk_mesh());
 }
 
 /// Assets that make up the blocks.
@@ -264,8 +267,8 @@ impl TerrainBlock {
         highest: f32,
         lit: Lighting,
     ) -> Self {
-        let numbers = SceneUniforms::default();
-        Self { entity, material, textures, size, highest, land: None, numbers, water: None, holds: None, lit }
+        let uniforms = SceneUniforms::default();
+        Self { entity, material, textures, size, highest, bounds: None, uniforms, water: None, holds: None, lit }
     }
 }
 
@@ -454,7 +457,7 @@ pub(super) fn show_heights(
 }
 
 /// Updates light, colours and positions of the blocks.
-pub(super) fn show_numbers(
+pub(super) fn update_uniforms(
     simulations: Res<Simulations>,
     (comparison, divider): (Res<State<Comparison>>, Res<Divider>),
     (brushes, cursor, view, cut): (Res<Brushes>, Res<BrushCursor>, Res<ViewportArea>, Res<CutLine>),
@@ -467,9 +470,9 @@ pub(super) fn show_numbers(
     let look = &simulations.selected().look;
     let bases = simulations.all().iter().zip(&blocks.sunk);
     let bases =
-        bases.map(|(session, &sunk)| numbers::max_base_height(&session.simulation.terrain, look, &layout, sunk));
+        bases.map(|(session, &sunk)| uniforms::max_base_height(&session.simulation.terrain, look, &layout, sunk));
     let base = bases.fold(0.0, f32::min);
-    let numbers: Vec<SceneUniforms> = simulations
+    let uniforms: Vec<SceneUniforms> = simulations
         .all()
         .iter()
         .enumerate()
@@ -479,29 +482,29 @@ pub(super) fn show_numbers(
             let wind = session.simulation.wind();
             let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), base);
             let centre = if pair.is_some() { Vec2::ZERO } else { layout.centre(index) };
-            let numbers = SceneUniforms::new(terrain, look, &layout, centre, heights, wind);
-            let numbers = cut.0.map_or(numbers, |ends| numbers.cut_along(ends));
+            let uniforms = SceneUniforms::new(terrain, look, &layout, centre, heights, wind);
+            let uniforms = cut.0.map_or(uniforms, |ends| uniforms.cut_along(ends));
             match cursor.0 {
                 // Not in screenshots.
                 Some(ring) if *comparison != Comparison::Start && !view.is_taking_screenshot => {
-                    numbers.with_ring(terrain, &ring, brushes.of(ring.tool))
+                    uniforms.with_ring(terrain, &ring, brushes.of(ring.tool))
                 }
-                _ => numbers,
+                _ => uniforms,
             }
         })
         .collect();
-    let square = blocks.square.clone();
+    let chunk_mesh = blocks.chunk_mesh.clone();
     let mut new = false;
-    let mut set = |block: &mut TerrainBlock, numbers: SceneUniforms| {
-        if block.numbers != numbers {
-            (block.numbers, new) = (numbers, true);
-            update(&mut materials, &block.material, |material| material.scene = numbers);
+    let mut set = |block: &mut TerrainBlock, uniforms: SceneUniforms| {
+        if block.uniforms != uniforms {
+            (block.uniforms, new) = (uniforms, true);
+            update(&mut materials, &block.material, |material| material.scene = uniforms);
         }
-        let land = numbers.land(block.highest);
-        if block.land != Some(land) {
-            (block.land, new) = (Some(land), true);
-            let tract = Some(ChunkSet { land, only: None });
-            let piece = DrawnMesh { mesh: square.clone(), material: block.material.clone(), tract };
+        let bounds = uniforms.bounds(block.highest);
+        if block.bounds != Some(bounds) {
+            (block.bounds, new) = (Some(bounds), true);
+            let chunk_set = Some(ChunkSet { bounds, only: None });
+            let piece = DrawnMesh { mesh: chunk_mesh.clone(), material: block.material.clone(), chunk_set };
             commands.entity(block.entity).insert(piece);
         }
     };
@@ -512,27 +515,27 @@ pub(super) fn show_numbers(
         _ => (0.0, 0.0),
     };
     unwatched.pair = pair;
-    for (index, numbers) in numbers.iter().enumerate() {
+    for (index, uniforms) in uniforms.iter().enumerate() {
         if let Some(block) = unwatched.present.get_mut(index) {
             // Left and right of the divider. A session shown alone is not clipped.
             let seen = [share > 0.0, share < 1.0];
             let sides = if seen == [true; 2] { [-1.0, 1.0] } else { [0.0; 2] };
             let placed = match pair.map(|pair| (0..2).find(|&place| seen[place] && pair[place] == index)) {
-                None => numbers.beside(side, share),
-                Some(Some(place)) => numbers.beside(sides[place], share),
-                Some(None) => numbers.hidden(),
+                None => uniforms.beside(side, share),
+                Some(Some(place)) => uniforms.beside(sides[place], share),
+                Some(None) => uniforms.hidden(),
             };
             set(block, placed);
         }
         if let Some(block) = unwatched.starts.get_mut(index) {
-            set(block, numbers.beside(-side, share));
+            set(block, uniforms.beside(-side, share));
         }
     }
     if new {
         blocks.set_changed();
     }
-    let numbers: Vec<SceneUniforms> = numbers.into_iter().map(|numbers| numbers.beside(0.0, share)).collect();
-    if blocks.numbers != numbers {
-        blocks.numbers = numbers;
+    let uniforms: Vec<SceneUniforms> = uniforms.into_iter().map(|uniforms| uniforms.beside(0.0, share)).collect();
+    if blocks.uniforms != uniforms {
+        blocks.uniforms = uniforms;
     }
 }

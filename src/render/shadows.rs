@@ -14,7 +14,7 @@ const NOTHING: f32 = -1e30;
 /// Clamp of sunlight values, far into full light and full shadow. Values beyond look the same and need no update.
 pub(super) const MAX_SUNLIGHT: f32 = 8.0;
 
-/// Computes the sunlight of all cells of a map as half floats and passes it to `emit` row by row. Returns the rims.
+/// Computes the sunlight of all cells of a map as half floats and passes it to `emit` row by row. Returns the external horizon.
 pub(super) fn sweep_sunlight(
     top: &[f32],
     (width, height): (usize, usize),
@@ -60,7 +60,7 @@ struct Rays {
 }
 
 impl Rays {
-    /// Sweeps the rays over the lines and passes the sunlight of each to `emit`. Returns the rims: first and last line, first and
+    /// Sweeps the rays over the lines and passes the sunlight of each to `emit`. Returns the horizon: first and last line, first and
     /// last cell of every line.
     fn sweep(
         self,
@@ -76,7 +76,7 @@ impl Rays {
         let count = gaps + (most - least) as usize + 1;
         let (mut heights, mut widths) = (vec![NOTHING; count], vec![0.0_f32; count]);
         let mut lit = vec![0_u16; length];
-        let mut rims = [vec![0.0; length], vec![0.0; length], vec![0.0; lines], vec![0.0; lines]];
+        let mut horizon = [vec![0.0; length], vec![0.0; length], vec![0.0; lines], vec![0.0; lines]];
         // Minimum penumbra: wide enough to be smooth between cells, narrower than the descent per line to avoid self-shadowing of
         // flat ground.
         let least_width = 0.5 * self.drop + 1e-6;
@@ -102,12 +102,12 @@ impl Rays {
             emit(line, &lit);
             let crest = |cell: usize| row[cell].max(part * heights[cell] + (1.0 - part) * heights[cell + 1]);
             if line == 0 {
-                rims[0] = (0..length).map(crest).collect();
+                horizon[0] = (0..length).map(crest).collect();
             }
             if line == lines - 1 {
-                rims[1] = (0..length).map(crest).collect();
+                horizon[1] = (0..length).map(crest).collect();
             }
-            (rims[2][line], rims[3][line]) = (crest(0), crest(length - 1));
+            (horizon[2][line], horizon[3][line]) = (crest(0), crest(length - 1));
             // Ground above a ray is lit and shades the ground behind it.
             let mut meet = |gap: usize, ground: f32| {
                 let shades = ground >= heights[gap];
@@ -120,7 +120,7 @@ impl Rays {
             }
             meet(length, row[length - 1]);
         }
-        rims
+        horizon
     }
 }
 

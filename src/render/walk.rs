@@ -14,7 +14,7 @@ use super::{
     SIDE,
     camera::{self, Viewpoint},
     ground::TerrainBlocks,
-    numbers::SceneUniforms,
+    uniforms::SceneUniforms,
 };
 use crate::world::{
     Brushes, CameraMode, Comparison, NavigationInput, NoticeLevel, Notices, OtherWindows, PointerOverView, Simulations,
@@ -216,7 +216,7 @@ impl WalkableGround<'_> {
     /// Returns the pitch and radius that lift the camera above the ground, or `None` if it already is.
     fn kept_outside(&self, orbit: &PanOrbitCamera) -> Option<(f32, f32)> {
         // A cut block may be viewed from its open side.
-        if self.blocks.numbers.iter().any(SceneUniforms::is_cut) {
+        if self.blocks.uniforms.iter().any(SceneUniforms::is_cut) {
             return None;
         }
         let outside = |pitch: f32, radius: f32| {
@@ -252,26 +252,26 @@ impl WalkableGround<'_> {
 
     /// Returns the eye height of a walker at a point: on ground, on water, or beside the blocks.
     fn eye_height(&self, place: Vec2) -> f32 {
-        let under = |numbers: &SceneUniforms| {
-            let [block, half] = [numbers.footprint().xy(), numbers.footprint().zw()];
+        let under = |uniforms: &SceneUniforms| {
+            let [block, half] = [uniforms.footprint().xy(), uniforms.footprint().zw()];
             (place - block).abs().cmple(half).all()
         };
-        let runs = self.blocks.numbers.iter().zip(self.simulations.all());
-        let Some((numbers, session)) = runs.into_iter().find(|(numbers, _)| under(numbers)) else {
+        let runs = self.blocks.uniforms.iter().zip(self.simulations.all());
+        let Some((uniforms, session)) = runs.into_iter().find(|(uniforms, _)| under(uniforms)) else {
             return self
                 .blocks
-                .numbers
+                .uniforms
                 .first()
-                .map_or(0.0, |numbers| numbers.base_height() + numbers.eye(EYE, EYE_CELLS));
+                .map_or(0.0, |uniforms| uniforms.base_height() + uniforms.eye(EYE, EYE_CELLS));
         };
         let terrain = &session.simulation.terrain;
-        let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));
+        let [column, row, _] = uniforms.on_map(Vec3::new(place.x, 0.0, place.y));
         let [column, row] = [column as f32, row as f32];
         let top = match self.comparison.get() {
             Comparison::Start => terrain.start.sample_bilinear(column, row),
             _ => terrain.sample_ground(column, row) + terrain.water.sample_bilinear(column, row),
         };
-        numbers.world(column, row, top).y + numbers.eye(EYE, EYE_CELLS)
+        uniforms.world(column, row, top).y + uniforms.eye(EYE, EYE_CELLS)
     }
 }
 
@@ -283,7 +283,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        picture::numbers,
+        render::uniforms,
         world::{CameraCommand, CameraStep},
     };
     use bevy::state::app::StatesPlugin;
@@ -295,7 +295,7 @@ mod tests {
     fn app() -> App {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = open_first("round-hill", &options).expect("built in");
-        let numbers = numbers::alone(&session);
+        let uniforms = uniforms::alone(&session);
         let mut app = App::new();
         app.add_plugins(StatesPlugin)
             .insert_resource(Simulations::new(vec![session]))
@@ -316,7 +316,7 @@ mod tests {
             .add_observer(camera::choose_mode)
             .add_observer(camera::apply_camera_command)
             .add_systems(Update, go);
-        app.world_mut().resource_mut::<TerrainBlocks>().numbers = vec![numbers];
+        app.world_mut().resource_mut::<TerrainBlocks>().uniforms = vec![uniforms];
         let mut orbit = PanOrbitCamera { target_yaw: 0.0, target_pitch: 0.5, target_radius: 300.0, ..default() };
         camera::set_limits(&mut orbit);
         app.world_mut().spawn((orbit, Projection::from(PerspectiveProjection::default())));

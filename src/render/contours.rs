@@ -10,8 +10,8 @@ use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
     ground::TerrainBlocks,
-    numbers::SceneUniforms,
     pick::{pick, to_view},
+    uniforms::SceneUniforms,
 };
 use crate::world::{Comparison, Revision, Simulations, ViewAnnotations, ViewportArea};
 use thalweg_sim::core::terrain::Terrain;
@@ -64,14 +64,14 @@ pub(super) fn write(
 ) {
     let (camera, place) = *camera;
     let contours = simulations.selected().look.contours;
-    let numbers =
-        blocks.numbers.get(simulations.selected_index()).filter(|_| contours > 0.0 && *comparison == Comparison::Off);
-    let Some(&numbers) = numbers else {
+    let uniforms =
+        blocks.uniforms.get(simulations.selected_index()).filter(|_| contours > 0.0 && *comparison == Comparison::Off);
+    let Some(&uniforms) = uniforms else {
         annotations.heights.clear();
         last.seen = None;
         return;
     };
-    let shape = (numbers.shape(), numbers.world(0.0, 0.0, 0.0).y);
+    let shape = (uniforms.shape(), uniforms.world(0.0, 0.0, 0.0).y);
     let seen =
         LabelInputs { camera: *place, clip_from_view: camera.clip_from_view(), rect: view.rect, shape, contours };
     if last.seen.as_ref() != Some(&seen) {
@@ -87,8 +87,9 @@ pub(super) fn write(
         return;
     }
     let begun = Instant::now();
-    let sight = LabelView { camera, place, numbers: &numbers, terrain: &simulations.selected().simulation.terrain };
-    annotations.heights = sight.labels(BROAD * contours, view.rect.size().as_vec2());
+    let label_view =
+        LabelView { camera, place, uniforms: &uniforms, terrain: &simulations.selected().simulation.terrain };
+    annotations.heights = label_view.labels(BROAD * contours, view.rect.size().as_vec2());
     (last.written, last.since, last.took) = (Some(*revision), Some(Instant::now()), begun.elapsed());
 }
 
@@ -96,7 +97,7 @@ pub(super) fn write(
 struct LabelView<'a> {
     camera: &'a Camera,
     place: &'a GlobalTransform,
-    numbers: &'a SceneUniforms,
+    uniforms: &'a SceneUniforms,
     terrain: &'a Terrain,
 }
 
@@ -114,7 +115,7 @@ impl LabelView<'_> {
         let ndc = |depth: f32| Vec3::new(2.0 * at.x - 1.0, 1.0 - 2.0 * at.y, depth);
         let world = |depth: f32| self.camera.ndc_to_world(self.place, ndc(depth));
         // Reversed depth: 1 is the near plane.
-        let map = pick(world(1.0)?, world(0.1)?, self.numbers, self.terrain)?;
+        let map = pick(world(1.0)?, world(0.1)?, self.uniforms, self.terrain)?;
         let [column, row] = self.cell(map);
         Some(GroundPoint { at, map, height: self.terrain.sample_ground(column, row) })
     }
@@ -141,7 +142,7 @@ impl LabelView<'_> {
         let shares = |offset: Vec2| {
             let cells = Vec2::new(self.terrain.width() as f32, self.terrain.height() as f32);
             let place = Vec2::from(point.map) + offset / cells;
-            to_view((self.camera, self.place), self.numbers, self.terrain, place.to_array())
+            to_view((self.camera, self.place), self.uniforms, self.terrain, place.to_array())
         };
         let tangent = (shares(along)? - shares(-along)?) * size;
         let angle = tangent.try_normalize()?.to_angle();
@@ -185,7 +186,7 @@ impl LabelView<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture::numbers;
+    use crate::render::uniforms;
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
@@ -193,23 +194,23 @@ mod tests {
         let options = Options { size: Some((96, 96)), ..Options::default() };
         let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
-        let numbers = numbers::alone(&session);
+        let uniforms = uniforms::alone(&session);
         let (lowest, highest) = terrain.start.min_max();
         let size = Vec2::new(900.0, 600.0);
         let mut camera = Camera::default();
         let lens = PerspectiveProjection { aspect_ratio: size.x / size.y, ..default() };
         camera.computed.clip_from_view = Projection::from(lens).get_clip_from_view();
         let place = GlobalTransform::from(Transform::from_xyz(0.0, 260.0, 260.0).looking_at(Vec3::ZERO, Vec3::Y));
-        let sight = LabelView { camera: &camera, place: &place, numbers: &numbers, terrain };
+        let label_view = LabelView { camera: &camera, place: &place, uniforms: &uniforms, terrain };
         let step = (highest - lowest) / 5.0;
-        let labels = sight.labels(step, size);
+        let labels = label_view.labels(step, size);
         assert!(labels.len() >= 4, "only {}", labels.len());
         for &(at, angle, height) in &labels {
-            let point = sight.ground(at).expect("it is on the land");
+            let point = label_view.ground(at).expect("it is on the land");
             assert!((point.height - height).abs() < 0.05 * step, "{height} at {}", point.height);
             assert!((height / step - (height / step).round()).abs() < 1e-3 && angle.abs() <= FRAC_PI_2);
             // A few pixels along the contour, the height is the same.
-            let further = sight.ground(at + 12.0 * Vec2::from_angle(angle) / size).expect("it is on the land");
+            let further = label_view.ground(at + 12.0 * Vec2::from_angle(angle) / size).expect("it is on the land");
             assert!((further.height - height).abs() < 0.25 * step, "{height} goes on at {}", further.height);
         }
         for (index, a) in labels.iter().enumerate() {

@@ -40,7 +40,7 @@ pub(super) struct SceneUniforms {
     steep_color: Vec4,
     sand_color: Vec4,
     bedrock_color: Vec4,
-    table_color: Vec4,
+    ground_plane_color: Vec4,
     ground: Vec4,
     sun: Vec4,
     phong: Vec4,
@@ -152,7 +152,7 @@ impl SceneUniforms {
             steep_color: color(look.steep_color),
             sand_color: color(look.sand_color).truncate().extend((look.sand_cover * terrain.cell_size).min(SAND_HIDES)),
             bedrock_color: color(look.bedrock_color),
-            table_color: color(look.table_color).truncate().extend(relief::spread(look)),
+            ground_plane_color: color(look.table_color).truncate().extend(relief::spread(look)),
             ground: Vec4::new(look.steep_threshold, look.threshold_softness, look.occlusion, haze(look)),
             sun: towards_sun(look).extend(look.sun_strength),
             phong: Vec4::new(look.ambient, look.specular, look.shininess, look.vertical_exaggeration),
@@ -185,7 +185,7 @@ impl SceneUniforms {
         }
     }
 
-    /// Returns the numbers with a brush ring.
+    /// Returns the uniforms with a brush ring.
     pub(super) fn with_ring(mut self, terrain: &Terrain, ring: &BrushRing, brush: &Brush) -> Self {
         let cell = |[x, y]: [f32; 2]| [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5];
         let ([x, y], [from_x, from_y]) = (cell(ring.place), cell(ring.from.unwrap_or(ring.place)));
@@ -331,7 +331,7 @@ impl SceneUniforms {
     }
 
     /// Returns the bounds of the block for its highest point in metres.
-    pub(super) fn land(&self, highest: f32) -> BlockBounds {
+    pub(super) fn bounds(&self, highest: f32) -> BlockBounds {
         BlockBounds {
             cells: UVec2::new(self.grid.x as u32, self.grid.y as u32),
             centre: self.place.xy(),

@@ -65,8 +65,8 @@ const CALM: u32 = 3;
 const STILL: Duration = Duration::from_millis(150);
 
 pub(super) fn plugin(app: &mut App) {
-    let waiting = RenderStatus::default();
-    app.insert_resource(waiting.clone()).init_resource::<DrawSettings>().init_resource::<FixedStep>().add_systems(
+    let status = RenderStatus::default();
+    app.insert_resource(status.clone()).init_resource::<DrawSettings>().init_resource::<FixedStep>().add_systems(
         PostUpdate,
         (capture::begin_screenshot, capture::cancel_screenshot, capture::advance_screenshot, draw_when_changed)
             .chain()
@@ -76,7 +76,7 @@ pub(super) fn plugin(app: &mut App) {
             .before(CameraUpdateSystems),
     );
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
-        render.insert_resource(waiting);
+        render.insert_resource(status);
     }
 }
 
@@ -87,13 +87,13 @@ pub(super) struct RenderStatus(Arc<StatusFlags>);
 struct StatusFlags {
     /// `true` while a mesh, a texture or a shader is not ready.
     waits: AtomicBool,
-    /// Number of the last image part that was drawn.
-    part: AtomicU64,
+    /// Number of the last tile that was drawn.
+    tile: AtomicU64,
 }
 
 impl Default for StatusFlags {
     fn default() -> Self {
-        Self { waits: AtomicBool::new(true), part: AtomicU64::new(0) }
+        Self { waits: AtomicBool::new(true), tile: AtomicU64::new(0) }
     }
 }
 
@@ -102,13 +102,13 @@ impl RenderStatus {
         self.0.waits.store(waits, Ordering::Relaxed);
     }
 
-    pub(super) fn record_drawn_part(&self, part: u64) {
-        self.0.part.store(part, Ordering::Relaxed);
+    pub(super) fn record_drawn_tile(&self, tile: u64) {
+        self.0.tile.store(tile, Ordering::Relaxed);
     }
 
-    /// `true` if this image part was drawn.
-    pub(super) fn has_drawn(&self, part: u64) -> bool {
-        self.0.part.load(Ordering::Relaxed) == part
+    /// `true` if this tile was drawn.
+    pub(super) fn has_drawn(&self, tile: u64) -> bool {
+        self.0.tile.load(Ordering::Relaxed) == tile
     }
 }
 
@@ -125,14 +125,14 @@ pub(super) struct DrawSettings {
     /// `true` if detail below the cell size is drawn.
     pub fine: bool,
     pub tone: ToneCurve,
-    /// Image part to draw instead of the view, for screenshots and videos.
-    pub part: Option<ScreenshotTile>,
+    /// Tile to draw instead of the view, for screenshots and videos.
+    pub tile: Option<ScreenshotTile>,
 }
 
 impl DrawSettings {
     /// `true` if linear light is rendered instead of display colours.
     pub(super) fn is_light(&self) -> bool {
-        self.part.is_some_and(|part| part.as_light)
+        self.tile.is_some_and(|tile| tile.as_light)
     }
 }
 
@@ -196,7 +196,7 @@ struct RedrawInputs<'w> {
     preferences: ResMut<'w, Preferences>,
     on_land: TerrainDecorations<'w>,
     revision: Res<'w, Revision>,
-    waiting: Res<'w, RenderStatus>,
+    status: Res<'w, RenderStatus>,
     blocks: Res<'w, TerrainBlocks>,
     surroundings: Res<'w, Surroundings>,
 }
@@ -277,7 +277,7 @@ struct RedrawState {
     kinds: AnnotationKinds,
     /// Width and height of the image, in pixels.
     whole: UVec2,
-    pace: FramePacing,
+    pacing: FramePacing,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -290,28 +290,28 @@ fn draw_when_changed(
     images: Res<Assets<Image>>,
     mut drawing: ResMut<DrawSettings>,
     mut again: MessageWriter<RequestRedraw>,
-    mut taking: ResMut<ScreenshotState>,
+    mut screenshots: ResMut<ScreenshotState>,
     mut last: Local<RedrawState>,
 ) {
     let (transform, projection) = *camera;
     let now = Instant::now();
     let settings = seen.preferences.settings.resolved(seen.preferences.software);
-    let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
+    let waits = seen.status.0.waits.load(Ordering::Relaxed);
     let runs = transport.playing && !seen.view.is_taking_screenshot || !seen.simulations.is_displayable();
     // A frame that waits for a shader is no measure of rendering time.
     if let (true, true, Some(begun), false) = (drawing.due, last.again, last.begun, waits) {
         last.took = now - begun;
         if last.changed.is_some_and(|changed| changed >= begun) {
             let took = last.took.saturating_sub(deadline.spent());
-            last.pace.record(took);
+            last.pacing.record(took);
             // The quality was chosen by adapter type. A GPU as slow as a CPU is treated as one.
             if settings.adaptive_resolution
-                && last.pace.is_too_slow()
+                && last.pacing.is_too_slow()
                 && !seen.preferences.software
                 && settings.quality == Quality::Automatic
             {
                 seen.preferences.software = true;
-                last.pace = FramePacing::default();
+                last.pacing = FramePacing::default();
             }
         }
     }
@@ -337,15 +337,15 @@ fn draw_when_changed(
     last.place = place;
     let whole = images.get(&seen.view.image).map_or(UVec2::ONE, Image::size);
     let moves = last.changed.is_some_and(|changed| now - changed < STILL);
-    let step = fixed.0.unwrap_or(last.pace.step());
+    let step = fixed.0.unwrap_or(last.pacing.step());
     let (share, coarse) = if settings.adaptive_resolution && moves { step } else { (1.0, false) };
     let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
     // After the window was resized, there is no image of the new size yet.
     let resized = last.whole != whole;
     if resized {
-        last.pace = FramePacing::default();
+        last.pacing = FramePacing::default();
     }
-    if last.calm < CALM && !resized && drawing.part.is_none() && drawing.size.min_element() > 0 {
+    if last.calm < CALM && !resized && drawing.tile.is_none() && drawing.size.min_element() > 0 {
         size = drawing.size;
     }
     last.whole = whole;
@@ -356,20 +356,20 @@ fn draw_when_changed(
     };
     let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
     let tone = seen.simulations.selected().look.tone_curve;
-    let wanted = DrawSettings { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
+    let wanted = DrawSettings { due: drawing.due, size, samples, triangle, fine: !coarse, tone, tile: None };
     let complete = seen.blocks.is_on_screen(*seen.revision)
         && !seen.surroundings.waits_for_letters()
         && seen.on_land.extraction.is_current(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to be idle: the pose of the request is kept.
-    taking.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
-    taking.changed |= relit || seen.has_scene_changed();
+    screenshots.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
+    screenshots.changed |= relit || seen.has_scene_changed();
     // A resized window first gets its own view.
-    if let Some(part) = taking.part.filter(|_| !resized) {
-        let (due, triangle) = (taking.due, settings.triangle / part.whole.y as f32);
-        *drawing = DrawSettings { due, size: part.size, samples: 4, triangle, fine: true, tone, part: Some(part) };
+    if let Some(tile) = screenshots.tile.filter(|_| !resized) {
+        let (due, triangle) = (screenshots.due, settings.triangle / tile.whole.y as f32);
+        *drawing = DrawSettings { due, size: tile.size, samples: 4, triangle, fine: true, tone, tile: Some(tile) };
         // Its duration is no measure for the view.
         (last.again, last.begun) = (false, None);
-        last.pace.frames.clear();
+        last.pacing.frames.clear();
         return;
     }
     // Redraw at full quality what was drawn at lower quality in motion.
@@ -404,11 +404,11 @@ mod tests {
 
     /// Simulates frames of `fixed` plus rendering time (`full` at full resolution), in milliseconds. Returns for each frame whether it
     /// is halved.
-    fn frames(pace: &mut FramePacing, fixed: f32, full: f32) -> Vec<bool> {
+    fn frames(pacing: &mut FramePacing, fixed: f32, full: f32) -> Vec<bool> {
         let frame = |_| {
-            let (share, coarse) = pace.step();
-            let picture = full * share * share * if coarse { 0.7 } else { 1.0 };
-            pace.record(Duration::from_secs_f32((fixed + picture) / 1000.0));
+            let (share, coarse) = pacing.step();
+            let drawing_ms = full * share * share * if coarse { 0.7 } else { 1.0 };
+            pacing.record(Duration::from_secs_f32((fixed + drawing_ms) / 1000.0));
             coarse
         };
         (0..300).map(frame).collect()
@@ -423,22 +423,22 @@ mod tests {
 
     #[test]
     fn full_resolution_is_kept_unless_rendering_is_slow() {
-        let mut pace = FramePacing::default();
-        assert!(frames(&mut pace, 5.0, 20.0).into_iter().all(|halved| !halved));
+        let mut pacing = FramePacing::default();
+        assert!(frames(&mut pacing, 5.0, 20.0).into_iter().all(|halved| !halved));
         // One slow frame is not an evaluation.
         for took in [500, 9, 9, 9, 9] {
-            pace.record(Duration::from_millis(took));
+            pacing.record(Duration::from_millis(took));
         }
-        assert!(!pace.halved);
+        assert!(!pacing.halved);
     }
 
     #[test]
     fn full_resolution_returns_when_frames_get_faster() {
-        let mut pace = FramePacing::default();
-        frames(&mut pace, 10.0, 80.0);
-        assert!(pace.halved);
-        frames(&mut pace, 2.0, 12.0);
-        assert!(!pace.halved);
+        let mut pacing = FramePacing::default();
+        frames(&mut pacing, 10.0, 80.0);
+        assert!(pacing.halved);
+        frames(&mut pacing, 2.0, 12.0);
+        assert!(!pacing.halved);
     }
 
     #[test]
@@ -451,12 +451,12 @@ mod tests {
 
     #[test]
     fn only_persistently_slow_machine_is_too_slow() {
-        let mut pace = FramePacing::default();
-        frames(&mut pace, 5.0, 20.0);
-        assert!(!pace.is_too_slow());
-        (0..SEEN).for_each(|_| pace.record(Duration::from_millis(120)));
-        assert!(pace.halved && !pace.is_too_slow());
-        frames(&mut pace, 10.0, 300.0);
-        assert!(pace.is_too_slow());
+        let mut pacing = FramePacing::default();
+        frames(&mut pacing, 5.0, 20.0);
+        assert!(!pacing.is_too_slow());
+        (0..SEEN).for_each(|_| pacing.record(Duration::from_millis(120)));
+        assert!(pacing.halved && !pacing.is_too_slow());
+        frames(&mut pacing, 10.0, 300.0);
+        assert!(pacing.is_too_slow());
     }
 }

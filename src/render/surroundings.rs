@@ -11,15 +11,15 @@ use super::{
     ground::{BlockLighting, TerrainBlocks},
     layers::{byte_image, cell_image},
     material::{Variant, update},
-    numbers::SceneUniforms,
     pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
     plinth::Plinth,
-    relief::{self, RIM_CELLS},
+    relief::{self, HORIZON_CELLS},
+    uniforms::SceneUniforms,
 };
 use crate::world::{FrameSystems, Preferences, Simulations, background::BackgroundTask};
 use thalweg_scene::model::MOST_SIDE_BY_SIDE;
 
-/// Maximum number of blocks that shade the ground plane; also in `shaders/table.wgsl`.
+/// Maximum number of blocks that shade the ground plane; also in `shaders/ground_plane.wgsl`.
 const MOST_BLOCKS: usize = MOST_SIDE_BY_SIDE;
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
@@ -52,7 +52,7 @@ struct GroundPlaneMaterial {
     blocks: [Vec4; MOST_BLOCKS],
     #[texture(2)]
     #[sampler(3)]
-    rims: Handle<Image>,
+    horizons: Handle<Image>,
     /// Margins of the plinth at the sides and at the front; 0 without a plinth.
     #[uniform(4)]
     plinth: Vec4,
@@ -64,26 +64,26 @@ struct GroundPlaneMaterial {
 impl From<&GroundPlaneMaterial> for Variant {
     fn from(GroundPlaneMaterial { scene, blocks, plinth, .. }: &GroundPlaneMaterial) -> Self {
         let count = blocks.iter().filter(|block| block.z > 0.0).count();
-        Self::with(&[("CLOUDS", scene.has_clouds()), ("PLATE", plinth.x > 0.0)]).and("BLOCKS", count)
+        Self::with(&[("CLOUDS", scene.has_clouds()), ("PLINTH", plinth.x > 0.0)]).and("BLOCKS", count)
     }
 }
 
 impl SurfaceMaterial for GroundPlaneMaterial {
-    const SHADER: &'static str = "table.wgsl";
+    const SHADER: &'static str = "ground_plane.wgsl";
     const ORDER: u8 = 1;
     const OPAQUE: bool = true;
     const IS_BEHIND: bool = true;
 }
 
-/// Rows of the rim texture: four for each block of the present, then of the starts.
-const RIMS: usize = 2 * 4 * MOST_BLOCKS;
+/// Rows of the horizon texture: four for each block of the present, then of the starts.
+const HORIZON_ROWS: usize = 2 * 4 * MOST_BLOCKS;
 
 /// Materials shared by all blocks. Changed when another lettering is shown.
 #[derive(Resource)]
 pub(super) struct Surroundings {
     sky: Handle<SkyMaterial>,
-    table: Handle<GroundPlaneMaterial>,
-    rims: Handle<Image>,
+    ground_plane: Handle<GroundPlaneMaterial>,
+    horizons: Handle<Image>,
     /// The plinth shown and its lettering.
     plinth: Option<Plinth>,
     letters: Handle<Image>,
@@ -134,27 +134,27 @@ fn build(
     mut meshes: ResMut<Assets<Mesh>>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
-    mut tables: ResMut<Assets<GroundPlaneMaterial>>,
+    mut ground_planes: ResMut<Assets<GroundPlaneMaterial>>,
 ) {
     let scene = SceneUniforms::default();
     let sky = skies.add(SkyMaterial { scene });
-    let size = (RIM_CELLS, RIMS);
-    let rims = images.add(cell_image(size, TextureFormat::R16Float));
+    let size = (HORIZON_CELLS, HORIZON_ROWS);
+    let horizons = images.add(cell_image(size, TextureFormat::R16Float));
     let letters = images.add(byte_image((1, 1), vec![0]));
-    let table = GroundPlaneMaterial {
+    let ground_plane = GroundPlaneMaterial {
         scene,
         blocks: [Vec4::ZERO; MOST_BLOCKS],
-        rims: rims.clone(),
+        horizons: horizons.clone(),
         plinth: Vec4::ZERO,
         letters: letters.clone(),
     };
-    let table = tables.add(table);
+    let ground_plane = ground_planes.add(ground_plane);
     let ball = Sphere::new(40.0 * SIDE).mesh().uv(64, 32);
-    commands.spawn(DrawnMesh { mesh: meshes.add(ball), material: sky.clone(), tract: None });
+    commands.spawn(DrawnMesh { mesh: meshes.add(ball), material: sky.clone(), chunk_set: None });
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
-    commands.spawn(DrawnMesh { mesh: meshes.add(lying), material: table.clone(), tract: None });
-    commands.insert_resource(Surroundings { sky, table, rims, plinth: None, letters, lettering: None });
+    commands.spawn(DrawnMesh { mesh: meshes.add(lying), material: ground_plane.clone(), chunk_set: None });
+    commands.insert_resource(Surroundings { sky, ground_plane, horizons, plinth: None, letters, lettering: None });
 }
 
 /// Updates light, colours and shadows of sky and ground plane.
@@ -164,10 +164,10 @@ fn show(
     mut parts: ResMut<Surroundings>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
-    mut tables: ResMut<Assets<GroundPlaneMaterial>>,
+    mut ground_planes: ResMut<Assets<GroundPlaneMaterial>>,
     mut lit: Local<Vec<SceneUniforms>>,
 ) {
-    let Some(&scene) = blocks.numbers.first() else { return };
+    let Some(&scene) = blocks.uniforms.first() else { return };
     let changes = blocks.is_changed() || lighting.is_changed() || simulations.is_changed() || preferences.is_changed();
     if !(changes || parts.waits_for_letters()) {
         return;
@@ -177,29 +177,30 @@ fn show(
     if parts.bypass_change_detection().show_plinth(plinth, &mut images, windows.is_empty()) {
         parts.set_changed();
     }
-    if lighting.is_changed() || *lit != blocks.numbers {
-        lit.clone_from(&blocks.numbers);
+    if lighting.is_changed() || *lit != blocks.uniforms {
+        lit.clone_from(&blocks.uniforms);
         let mut bytes = Vec::new();
-        for (half, rims) in blocks.rims().into_iter().enumerate() {
-            let rows = rims.into_iter().zip(blocks.places()).take(MOST_BLOCKS);
-            let rows =
-                rows.flat_map(|(rims, numbers)| relief::rim_texels(rims, |metres| numbers.height_above_base(metres)));
+        for (half, horizons) in blocks.horizons().into_iter().enumerate() {
+            let rows = horizons.into_iter().zip(blocks.places()).take(MOST_BLOCKS);
+            let rows = rows.flat_map(|(horizon, uniforms)| {
+                relief::horizon_texels(horizon, |metres| uniforms.height_above_base(metres))
+            });
             bytes.extend(rows.flat_map(u16::to_le_bytes));
-            bytes.resize((half + 1) * RIM_CELLS * RIMS, 0);
+            bytes.resize((half + 1) * HORIZON_CELLS * HORIZON_ROWS, 0);
         }
-        if let Some(mut image) = images.get_mut(&parts.rims) {
+        if let Some(mut image) = images.get_mut(&parts.horizons) {
             image.data = Some(bytes);
         }
     }
     let mut places = [Vec4::ZERO; MOST_BLOCKS];
-    for (place, numbers) in places.iter_mut().zip(blocks.places()) {
-        *place = numbers.footprint();
+    for (place, uniforms) in places.iter_mut().zip(blocks.places()) {
+        *place = uniforms.footprint();
     }
     update(&mut skies, &parts.sky, |sky| sky.scene = scene);
     let reach = parts.plinth.as_ref().map_or(Vec2::ZERO, |plinth| plinth.reach);
-    update(&mut tables, &parts.table, |table| {
-        (table.scene, table.blocks, table.plinth) = (scene, places, reach.extend(0.0).extend(0.0));
-        table.letters = parts.letters.clone();
+    update(&mut ground_planes, &parts.ground_plane, |ground_plane| {
+        (ground_plane.scene, ground_plane.blocks, ground_plane.plinth) = (scene, places, reach.extend(0.0).extend(0.0));
+        ground_plane.letters = parts.letters.clone();
     });
 }
 
@@ -207,7 +208,7 @@ fn show(
 mod tests {
     use std::time::Duration;
 
-    use super::{super::numbers::alone, *};
+    use super::{super::uniforms::alone, *};
     use thalweg_scene::{io::scene::open_first, model::origin::Options, settings::UnitSystem};
 
     fn plinth(title: &str) -> Option<Plinth> {
@@ -215,8 +216,8 @@ mod tests {
         let mut session = open_first("round-hill", &options).expect("built in");
         title.clone_into(&mut session.title);
         session.look.plinth = true;
-        let numbers = alone(&session);
-        Plinth::of(&Simulations::new(vec![session]), &numbers, UnitSystem::Metric)
+        let uniforms = alone(&session);
+        Plinth::of(&Simulations::new(vec![session]), &uniforms, UnitSystem::Metric)
     }
 
     #[test]
@@ -224,8 +225,8 @@ mod tests {
         let mut images = Assets::<Image>::default();
         let mut parts = Surroundings {
             sky: Handle::default(),
-            table: Handle::default(),
-            rims: Handle::default(),
+            ground_plane: Handle::default(),
+            horizons: Handle::default(),
             plinth: None,
             letters: Handle::default(),
             lettering: None,

@@ -3,13 +3,13 @@
 use super::*;
 
 /// Returns the app of the window, rendering off-screen, or `None` without a graphics driver.
-fn running(scene: &str, side: usize, picture: (u32, u32)) -> Option<App> {
+fn running(scene: &str, side: usize, size: (u32, u32)) -> Option<App> {
     if let Err(reason) = graphics::find_adapter() {
         assert!(env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
-        eprintln!("SKIPPED: the picture was not checked: {reason}");
+        eprintln!("SKIPPED: the image was not checked: {reason}");
         return None;
     }
-    let mut app = off_screen::app(sessions(scene, side), picture, Viewpoint::named("default").expect("it exists"));
+    let mut app = off_screen::app(sessions(scene, side), size, Viewpoint::named("default").expect("it exists"));
     // Without this, a render error would end rendering silently.
     let fault = RenderErrorHandler(|error, _, _| panic!("the driver reports a fault: {error:?}"));
     app.insert_resource(UiVisible(false)).insert_resource(Transport::paused()).insert_resource(fault);
@@ -21,13 +21,13 @@ fn frames(app: &mut App, count: usize) {
 }
 
 /// Returns the RGB pixels of the view.
-fn picture(app: &mut App) -> Vec<[u8; 3]> {
+fn render_image(app: &mut App) -> Vec<[u8; 3]> {
     let image = off_screen::capture(app).unwrap_or_else(|reason| panic!("{reason}"));
     rgb(&image).1.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }
 
-fn share(picture: &[[u8; 3]], test: impl Fn([i32; 3]) -> bool) -> f64 {
-    picture.iter().filter(|pixel| test(pixel.map(i32::from))).count() as f64 / picture.len() as f64
+fn share(image: &[[u8; 3]], test: impl Fn([i32; 3]) -> bool) -> f64 {
+    image.iter().filter(|pixel| test(pixel.map(i32::from))).count() as f64 / image.len() as f64
 }
 
 fn changed(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
@@ -43,7 +43,7 @@ fn every_scene_renders_and_follows_the_terrain() {
     for (name, _) in BUILT_IN {
         let Some(mut app) = running(name, 96, (320, 200)) else { return };
         frames(&mut app, 30);
-        let before = picture(&mut app);
+        let before = render_image(&mut app);
         let green = share(&before, |[r, g, b]| g > r + 12 && g > b + 12);
         let grey = share(&before, |[r, g, b]| (r - g).abs() < 26 && (g - b).abs() < 26 && g > 100);
         let dark = share(&before, |[r, g, b]| r + g + b < 230);
@@ -62,7 +62,7 @@ fn every_scene_renders_and_follows_the_terrain() {
         assert!((0.01..0.6).contains(&dark), "{name}: shadow {dark}");
         // "Particles and grid" has few meadows in the sun: 0.0298.
         assert!(lively > 0.028, "{name} is grey: {lively}");
-        let again = picture(&mut app);
+        let again = render_image(&mut app);
         assert!(changed(&before, &again) < 1e-3, "{name} moves while it is paused");
         // Raindrops take effect immediately; water must accumulate first.
         let (ticks, least) = if rains { (10, 0.03) } else { (100, 0.005) };
@@ -71,24 +71,24 @@ fn every_scene_renders_and_follows_the_terrain() {
             app.update();
         }
         frames(&mut app, 2);
-        let after = picture(&mut app);
+        let after = render_image(&mut app);
         assert!(changed(&before, &after) > least, "{name}: erosion changed only {}", changed(&before, &after));
         app.world_mut().write_message(AppCommand::from(CompareCommand::Show(Comparison::Start)));
         frames(&mut app, 3);
-        let start = picture(&mut app);
+        let start = render_image(&mut app);
         // Water and rivers at the start are not stored, and under a small, deeply incised block the foot has sunk.
         let different = changed(&before, &start);
         assert!(different < 0.03 || waters || !landscape, "{name}: the start looks different: {different}");
         app.world_mut().write_message(AppCommand::from(CompareCommand::Show(Comparison::Split)));
         frames(&mut app, 3);
-        let split = picture(&mut app);
-        let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
+        let split = render_image(&mut app);
+        let half = |image: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
             // Without labels and divider.
             let inside = |index: &usize| {
                 let (x, y) = (index % 320, index / 320);
                 y > 40 && (if left { x < 145 } else { x > 175 })
             };
-            (0..picture.len()).filter(inside).map(|index| picture[index]).collect()
+            (0..image.len()).filter(inside).map(|index| image[index]).collect()
         };
         let (left, right) =
             (changed(&half(&split, true), &half(&start, true)), changed(&half(&split, false), &half(&after, false)));
@@ -115,7 +115,7 @@ fn stage_changes_show_through_the_water() {
     let mut show = |command: AppCommand| {
         app.world_mut().write_message(command);
         frames(&mut app, 4);
-        picture(&mut app)
+        render_image(&mut app)
     };
     let depth = Quantity::Layer(Layer::Water);
     let [plain, stage, hidden] = [None, Some(Quantity::StageChange), Some(depth)].map(|quantity| {
@@ -135,18 +135,18 @@ fn mask_is_tinted_while_a_brush_is_active() {
     let mut show = |command: AppCommand| {
         app.world_mut().write_message(command);
         frames(&mut app, 6);
-        picture(&mut app)
+        render_image(&mut app)
     };
     let plain = show(EditCommand::InvertMask.into());
     let tinted = show(BrushCommand::Activate(Some(Tool::Raise)).into());
     let hidden = show(OverlayCommand::ToggleMask.into());
     let shown = show(OverlayCommand::ToggleMask.into());
     let released = show(BrushCommand::Activate(None).into());
-    let red = |picture: &[[u8; 3]]| {
-        let more: f64 = picture.iter().map(|[r, g, _]| f64::from(*r) - f64::from(*g)).sum();
-        more / picture.len() as f64
+    let red = |image: &[[u8; 3]]| {
+        let more: f64 = image.iter().map(|[r, g, _]| f64::from(*r) - f64::from(*g)).sum();
+        more / image.len() as f64
     };
-    let [before, with] = [&plain, &tinted].map(|picture| red(picture));
+    let [before, with] = [&plain, &tinted].map(|image| red(image));
     assert!(with > before + 4.0, "red over green: {with} on average, and {before} without a brush");
     assert!(changed(&tinted, &shown) < 1e-3);
     assert!(changed(&plain, &hidden) < 1e-3 && changed(&plain, &released) < 1e-3);
@@ -156,17 +156,17 @@ fn mask_is_tinted_while_a_brush_is_active() {
 fn cut_away_shows_rock_and_closes_unchanged() {
     let Some(mut app) = running("round-hill", 64, (320, 200)) else { return };
     frames(&mut app, 30);
-    let whole = picture(&mut app);
+    let whole = render_image(&mut app);
     app.world_mut().write_message(AppCommand::from(SectionCommand::Draw(Some([[0.1, 0.5], [0.9, 0.5]]))));
     app.world_mut().write_message(AppCommand::from(SectionCommand::CutAway));
     frames(&mut app, 4);
-    let open = picture(&mut app);
-    assert!(changed(&whole, &open) > 0.1, "only {} of the picture", changed(&whole, &open));
-    let brown = |picture: &[[u8; 3]]| share(picture, |[r, g, b]| r > b + 8 && (r - g).abs() < 30 && r > 60);
+    let open = render_image(&mut app);
+    assert!(changed(&whole, &open) > 0.1, "only {} of the image", changed(&whole, &open));
+    let brown = |image: &[[u8; 3]]| share(image, |[r, g, b]| r > b + 8 && (r - g).abs() < 30 && r > 60);
     assert!(brown(&open) > brown(&whole) + 0.03, "rock: {} and {} before", brown(&open), brown(&whole));
     app.world_mut().write_message(AppCommand::from(SectionCommand::CutAway));
     frames(&mut app, 4);
-    assert_eq!(changed(&whole, &picture(&mut app)), 0.0);
+    assert_eq!(changed(&whole, &render_image(&mut app)), 0.0);
 }
 
 fn film_follows_its_script_deterministically() {
@@ -205,7 +205,7 @@ fn film_follows_its_script_deterministically() {
         Ok(())
     });
     let ground = share(&seen, |[_, g, b]| g > b + 12 && g > 40);
-    assert!(ground > 0.08, "{ground} of the picture is green: it shows no hill");
+    assert!(ground > 0.08, "{ground} of the image is green: it shows no hill");
     let again = film(true);
     assert!((0..3).all(|frame| changed(&first[frame], &again[frame]) == 0.0), "the same film differs");
 }
@@ -307,7 +307,7 @@ fn partial_upload_matches_full_upload() {
     let Some(mut app) = running("alpine-valley", SIDE, (320, 200)) else { return };
     app.world_mut().resource_mut::<Simulations>().all_mut()[0].set("droplets.per_tick", "10").expect("in range");
     frames(&mut app, 30);
-    let before = picture(&mut app);
+    let before = render_image(&mut app);
     let uploaded = app.world().resource::<Timing>().uploaded;
     for tick in 1..=10 {
         app.world_mut().write_message(AppCommand::from(SimulationCommand::Step(1)));
@@ -320,13 +320,13 @@ fn partial_upload_matches_full_upload() {
     // A cell has 16 bytes of layers, 8 of relief, 4 of cover and 1 of elevation change.
     assert!((1..10 * 29 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
     frames(&mut app, 2);
-    let parts = picture(&mut app);
+    let parts = render_image(&mut app);
     assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
     for before in [Comparison::Start, Comparison::Off] {
         app.world_mut().write_message(AppCommand::from(CompareCommand::Show(before)));
         frames(&mut app, 3);
     }
-    let whole = picture(&mut app);
+    let whole = render_image(&mut app);
     assert!(changed(&parts, &whole) < 1e-3, "parts differ from the whole: {}", changed(&parts, &whole));
 }
 
@@ -364,12 +364,12 @@ fn partial_repaint_matches_full_repaint() {
         while begun.elapsed() < Duration::from_millis(700) {
             app.update();
         }
-        let parts = picture(&mut app);
+        let parts = render_image(&mut app);
         off_screen::resize(&mut app, (SIZE.0 + 64, SIZE.1 + 64));
         frames(&mut app, 3);
         off_screen::resize(&mut app, SIZE);
         frames(&mut app, 6);
-        let whole = picture(&mut app);
+        let whole = render_image(&mut app);
         let differ = parts[..SEEN].iter().zip(&whole).filter(|(part, whole)| part != whole).count();
         assert!(differ == 0, "after {what}, {differ} pixels differ");
     }
@@ -389,14 +389,14 @@ fn taken(app: &mut App) -> ([u32; 2], Vec<[u8; 4]>) {
         if let (true, Some(file)) = (ends, file) {
             return read(&file.path());
         }
-        assert!(begun.elapsed() < Duration::from_secs(120), "there is no picture");
+        assert!(begun.elapsed() < Duration::from_secs(120), "there is no image");
     }
 }
 
 /// Reads size and pixels of a file.
 fn read(path: &Path) -> ([u32; 2], Vec<[u8; 4]>) {
     let file = io::BufReader::new(fs::File::open(path).expect("it is there"));
-    let mut reader = png::Decoder::new(file).read_info().expect("a picture was written");
+    let mut reader = png::Decoder::new(file).read_info().expect("an image was written");
     let mut bytes = vec![0; reader.output_buffer_size().expect("it has a size")];
     let info = reader.next_frame(&mut bytes).expect("it is whole");
     let pixel = |pixel: &[u8]| [pixel[0], pixel[1], pixel[2], pixel.get(3).copied().unwrap_or(255)];
@@ -417,7 +417,7 @@ fn tiled_screenshot_matches_single_render() {
     app.insert_resource(Notices::default());
     off_screen::resize(&mut app, SIZE.into());
     frames(&mut app, 10);
-    let wanted = picture(&mut app);
+    let wanted = render_image(&mut app);
     let found: Vec<[u8; 3]> = parts.iter().map(|&[red, green, blue, _]| [red, green, blue]).collect();
     assert!(changed(&wanted, &found) < 1e-3, "parts differ from the whole: {}", changed(&wanted, &found));
     app.world_mut().resource_mut::<Preferences>().settings.transparent_screenshots = true;
@@ -444,8 +444,8 @@ fn tiled_screenshot_matches_single_render() {
 }
 
 /// Returns the mean difference of horizontal neighbours, in byte steps, within these rows.
-fn sharpness(picture: &[[u8; 4]], width: usize, rows: Range<usize>) -> f64 {
-    let rows = &picture[rows.start * width..rows.end * width];
+fn sharpness(image: &[[u8; 4]], width: usize, rows: Range<usize>) -> f64 {
+    let rows = &image[rows.start * width..rows.end * width];
     let steps =
         rows.chunks_exact(width).flat_map(|row| row.windows(2)).map(|pair| f64::from(pair[0][1].abs_diff(pair[1][1])));
     steps.sum::<f64>() / rows.len() as f64
@@ -468,7 +468,7 @@ fn depth_of_field_blurs_near_and_far() {
         middle > 0.7 && far < 0.7 * middle && near < 0.97 * middle,
         "{middle} of the middle is left, {far} of what is far and {near} of what is near"
     );
-    assert!(taken(&mut app).1 == blurred, "it is another picture");
+    assert!(taken(&mut app).1 == blurred, "it is another image");
     // The same off-screen, also with a transparent background.
     app.world_mut().resource_mut::<Preferences>().settings.transparent_screenshots = true;
     let wanted = taken(&mut app);
@@ -477,7 +477,7 @@ fn depth_of_field_blurs_near_and_far() {
     let how = RenderOptions { blur: 10.0, transparent: true, ..RenderOptions::default() };
     let shot = RenderJob { out: folder.path().join("land.png"), resolution: (320, 200), camera: None, how };
     off_screen::render_screenshot(sessions("young-range", 128), &shot).unwrap_or_else(|error| panic!("{error}"));
-    assert!(read(&shot.out) == wanted, "another picture is taken without a window");
+    assert!(read(&shot.out) == wanted, "another image is rendered without a window");
 }
 
 /// Of two sessions in the same place, each is shown on its side as if alone.
@@ -486,16 +486,16 @@ fn split_view_shows_each_simulation_as_if_alone() {
     let mut show = |command: CompareCommand| {
         app.world_mut().write_message(AppCommand::from(command));
         frames(&mut app, 8);
-        picture(&mut app)
+        render_image(&mut app)
     };
     let apart = show(CompareCommand::Show(Comparison::Off));
     show(CompareCommand::Show(Comparison::Simulations));
     let [left, right, both] = [1.0, 0.0, 0.5].map(|share| show(CompareCommand::MoveDivider(share)));
     assert!(changed(&left, &right) > 0.1, "two runs look alike");
-    let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
+    let half = |image: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
         // Without labels and divider.
         let inside = |pixel: &usize| pixel / 320 > 50 && if left { pixel % 320 < 145 } else { pixel % 320 > 175 };
-        (0..picture.len()).filter(inside).map(|pixel| picture[pixel]).collect()
+        (0..image.len()).filter(inside).map(|pixel| image[pixel]).collect()
     };
     for (side, alone) in [(true, &left), (false, &right)] {
         let differ = changed(&half(&both, side), &half(alone, side));
@@ -505,10 +505,10 @@ fn split_view_shows_each_simulation_as_if_alone() {
     // Flickering from one to the other and back.
     app.world_mut().write_message(AppCommand::from(CompareCommand::Flicker));
     frames(&mut app, 8);
-    let one = picture(&mut app);
+    let one = render_image(&mut app);
     app.world_mut().write_message(AppCommand::from(CompareCommand::Flicker));
     frames(&mut app, 8);
-    assert!(changed(&one, &right) < 1e-3 && changed(&picture(&mut app), &left) < 1e-3, "they do not take turns");
+    assert!(changed(&one, &right) < 1e-3 && changed(&render_image(&mut app), &left) < 1e-3, "they do not take turns");
 }
 
 /// Returns the mean difference of two images, in byte steps.
@@ -524,14 +524,14 @@ fn subpixel_detail_does_not_flicker() {
         let mut simulations = app.world_mut().resource_mut::<Simulations>();
         simulations.all_mut()[0].set("look.detail", detail).expect("in range");
         frames(&mut app, 20);
-        let before = picture(&mut app);
+        let before = render_image(&mut app);
         app.world_mut().write_message(AppCommand::from(CameraCommand::Move(CameraStep::Orbit(0.1, 0.0))));
         let begun = Instant::now();
         // Until the camera transition has ended.
         while begun.elapsed() < Duration::from_secs(2) {
             app.update();
         }
-        let after = picture(&mut app);
+        let after = render_image(&mut app);
         Some((difference(&before, &after), before))
     };
     let (Some((smooth, without)), Some((rough, with))) = (turned("0"), turned("1")) else { return };
@@ -547,11 +547,11 @@ fn palettes_do_not_clip() {
         let mut simulations = app.world_mut().resource_mut::<Simulations>();
         palette.apply(&mut simulations.all_mut()[0], Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
         frames(&mut app, 6);
-        let picture = picture(&mut app);
-        let cut = share(&picture, |pixel| pixel.contains(&255) || pixel == [0; 3]);
-        assert!(cut < 0.002, "{name}: {cut} of the picture is cut off");
-        assert!(seen.iter().all(|other| changed(other, &picture) > 0.1), "{name} looks like another palette");
-        seen.push(picture);
+        let image = render_image(&mut app);
+        let cut = share(&image, |pixel| pixel.contains(&255) || pixel == [0; 3]);
+        assert!(cut < 0.002, "{name}: {cut} of the image is cut off");
+        assert!(seen.iter().all(|other| changed(other, &image) > 0.1), "{name} looks like another palette");
+        seen.push(image);
     }
 }
 
@@ -562,7 +562,7 @@ fn woods_darken_only_meadows_at_every_quality() {
         app.world_mut().resource_mut::<Simulations>().all_mut()[0].look.woods = woods;
         app.insert_resource(FixedStep(Some((1.0, !fine))));
         frames(&mut app, 8);
-        picture(&mut app)
+        render_image(&mut app)
     };
     let [open, wooded, moving] = [(0.0, true), (1.0, true), (1.0, false)].map(|(woods, fine)| with(woods, fine));
     let green = |[r, g, b]: [u8; 3]| g > r.saturating_add(14) && g > b.saturating_add(14);
@@ -672,7 +672,7 @@ fn frames_and_scenes_do_not_leak_memory() {
         return;
     }
     if env::var_os(ALONE).is_none() {
-        let name = "picture::frames_and_scenes_do_not_leak_memory";
+        let name = "render::frames_and_scenes_do_not_leak_memory";
         let mut again = process::Command::new(env::current_exe().expect("it runs"));
         // With an arena per thread, glibc would leave gaps in each, which look like leaks.
         let again = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").env("MALLOC_ARENA_MAX", "1");

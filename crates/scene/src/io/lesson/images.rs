@@ -1,4 +1,4 @@
-//! Pictures in the text of lessons.
+//! Images in the text of lessons.
 
 use std::{ops::Range, path::Path};
 
@@ -7,14 +7,14 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use crate::io::{Budget, Error, input};
 
-/// Maximum width and height of a picture on screen, in pixels. Larger ones are reduced.
+/// Maximum width and height of an image on screen, in pixels. Larger ones are reduced.
 const MAX_SIDE: u32 = 2048;
 /// Maximum number of pixels of a file: that of 8K video. Decoders allocate the whole image before they read it.
 const MAX_PIXELS: u64 = 7680 * 4320;
 /// Bytes per pixel of a decoded image of four channels of 16 bits, and of its copy.
 const PIXEL_BYTES: u64 = 16;
 
-/// Picture in a Markdown text.
+/// Image in a Markdown text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LessonImageLink {
     /// Byte range in the text.
@@ -25,10 +25,10 @@ pub struct LessonImageLink {
     pub file: String,
 }
 
-/// Returns the pictures of a Markdown text, in order.
-pub fn pictures(text: &str) -> Vec<LessonImageLink> {
+/// Returns the images of a Markdown text, in order.
+pub fn image_links(text: &str) -> Vec<LessonImageLink> {
     let mut links: Vec<LessonImageLink> = Vec::new();
-    // Pictures in the alternative text of another are part of that text.
+    // Images in the alternative text of another are part of that text.
     let mut depth = 0;
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
@@ -51,11 +51,11 @@ pub fn pictures(text: &str) -> Vec<LessonImageLink> {
     links
 }
 
-/// Reads a picture of the lesson at `lesson`: its width and height, and the RGBA values of its pixels.
+/// Reads an image of the lesson at `lesson`: its width and height, and the RGBA values of its pixels.
 ///
 /// # Errors
 /// There is no such file, it is not an image, or it exceeds the memory budget.
-pub fn read_picture(lesson: &Path, file: &str) -> Result<([usize; 2], Vec<u8>), Error> {
+pub fn read_image(lesson: &Path, file: &str) -> Result<([usize; 2], Vec<u8>), Error> {
     let path = lesson.with_file_name(file);
     let bad = |error: ImageError| {
         Error::input(&path, format!("not a complete image ({error})"), "use a PNG, JPEG or WebP file")
@@ -68,7 +68,7 @@ pub fn read_picture(lesson: &Path, file: &str) -> Result<([usize; 2], Vec<u8>), 
     let pixels = u64::from(width) * u64::from(height);
     if pixels > MAX_PIXELS {
         let right = format!("expected at most {} megapixels", MAX_PIXELS / 1_000_000);
-        return Err(Error::input(&path, format!("a picture of {width} × {height} pixels"), right));
+        return Err(Error::input(&path, format!("an image of {width} × {height} pixels"), right));
     }
     let bytes = pixels * PIXEL_BYTES;
     Budget::present().request(&path, bytes)?;
@@ -89,23 +89,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_have_their_place_text_and_file() {
-        let text =
-            "Look:\n\n![A *small*\n`fan`](fan.png)\n\nand ![](<two words.jpg>) [no picture](a.png) `![b](c.png)`";
-        let found = pictures(text);
+    fn links_have_their_place_text_and_file() {
+        let text = "Look:\n\n![A *small*\n`fan`](fan.png)\n\nand ![](<two words.jpg>) [no image](a.png) `![b](c.png)`";
+        let found = image_links(text);
         let parts: Vec<_> =
             found.iter().map(|link| (&text[link.range.clone()], link.alt.as_str(), link.file.as_str())).collect();
         assert_eq!(
             parts,
             [("![A *small*\n`fan`](fan.png)", "A small fan", "fan.png"), ("![](<two words.jpg>)", "", "two words.jpg")]
         );
-        let nested = pictures("![a ![b](b.png)](a.png)");
+        let nested = image_links("![a ![b](b.png)](a.png)");
         assert_eq!(nested.len(), 1);
         assert_eq!((nested[0].alt.as_str(), nested[0].file.as_str()), ("a b", "a.png"));
     }
 
     #[test]
-    fn picture_is_read_beside_its_lesson_and_reduced() {
+    fn image_is_read_beside_its_lesson_and_reduced() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let lesson = folder.path().join("fans.md");
         let save = |name: &str, width, height| {
@@ -114,15 +113,15 @@ mod tests {
         };
         save("small.png", 3, 2);
         save("large.jpg", 2 * MAX_SIDE, 10);
-        let (size, pixels) = read_picture(&lesson, "small.png").unwrap_or_else(|error| panic!("{error}"));
+        let (size, pixels) = read_image(&lesson, "small.png").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((size, &pixels[..4], pixels.len()), ([3, 2], &[10, 20, 30, 255][..], 24));
-        let (size, pixels) = read_picture(&lesson, "large.jpg").unwrap_or_else(|error| panic!("{error}"));
+        let (size, pixels) = read_image(&lesson, "large.jpg").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((size, pixels.len()), ([MAX_SIDE as usize, 5], 20 * MAX_SIDE as usize));
-        std::fs::write(folder.path().join("text.png"), "no picture").expect("it is writable");
+        std::fs::write(folder.path().join("text.png"), "no image").expect("it is writable");
         for (file, why) in
             [("text.png", "not a complete image"), ("none.png", "file not found"), (".", "this is a folder")]
         {
-            let error = read_picture(&lesson, file).expect_err(file).to_string();
+            let error = read_image(&lesson, file).expect_err(file).to_string();
             assert!(error.contains(why), "{file}: {error}");
         }
     }

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::{
     lod::Coverage,
-    numbers,
     shadows::{self, MAX_SUNLIGHT},
+    uniforms,
     upload::{self, PartLayout},
 };
 use thalweg_scene::look::Look;
@@ -53,7 +53,7 @@ pub(super) struct Light {
 impl Light {
     /// Returns the light of a look on a map with this cell size in metres.
     pub(super) fn of(look: &Look, cell: f32) -> Self {
-        let (sun, exaggeration) = (numbers::towards_sun(look), look.vertical_exaggeration);
+        let (sun, exaggeration) = (uniforms::towards_sun(look), look.vertical_exaggeration);
         Self { sun, shadows: look.shadows, spread: spread(look), exaggeration, cell }
     }
 
@@ -66,27 +66,28 @@ impl Light {
 /// Highest shadow casters seen from outside the map, in metres: along the first and last row, then along the first and last column.
 pub(super) type ExternalHorizon = [Vec<f32>; 4];
 
-/// Samples of a rim along a side of the map, for the ground plane.
-pub(super) const RIM_CELLS: usize = 256;
+/// Samples of an external horizon along a side of the map, for the ground plane.
+pub(super) const HORIZON_CELLS: usize = 256;
 
-/// Returns the rims as texels for the ground plane: first and last column, first and last row. Each texel is the maximum around it.
-pub(super) fn rim_texels(rims: &ExternalHorizon, height_above_base: impl Fn(f32) -> f32) -> Vec<u16> {
-    let [first_row, last_row, first_column, last_column] = rims;
-    let mut texels = Vec::with_capacity(4 * RIM_CELLS);
-    for rim in [first_column, last_column, first_row, last_row] {
-        let last = rim.len().saturating_sub(1) as f32;
-        let place = |index: f32| (index / (RIM_CELLS - 1) as f32 * last).clamp(0.0, last);
-        texels.extend((0..RIM_CELLS).map(|index| {
-            if rim.is_empty() {
+/// Returns an external horizon as texels for the ground plane: first and last column, first and last row. Each texel is the
+/// maximum around it.
+pub(super) fn horizon_texels(horizon: &ExternalHorizon, height_above_base: impl Fn(f32) -> f32) -> Vec<u16> {
+    let [first_row, last_row, first_column, last_column] = horizon;
+    let mut texels = Vec::with_capacity(4 * HORIZON_CELLS);
+    for heights in [first_column, last_column, first_row, last_row] {
+        let last = heights.len().saturating_sub(1) as f32;
+        let place = |index: f32| (index / (HORIZON_CELLS - 1) as f32 * last).clamp(0.0, last);
+        texels.extend((0..HORIZON_CELLS).map(|index| {
+            if heights.is_empty() {
                 return half(-60000.0);
             }
             let at = place(index as f32);
             let between = |at: f32| {
                 let (first, part) = (at.floor() as usize, at.fract());
-                rim[first] + part * (rim[(first + 1).min(rim.len() - 1)] - rim[first])
+                heights[first] + part * (heights[(first + 1).min(heights.len() - 1)] - heights[first])
             };
             let around = place(index as f32 - 0.5).ceil() as usize..=place(index as f32 + 0.5).floor() as usize;
-            let highest = around.map(|cell| rim[cell]).fold(between(at), f32::max);
+            let highest = around.map(|cell| heights[cell]).fold(between(at), f32::max);
             half(height_above_base(highest))
         }));
     }
@@ -105,7 +106,7 @@ pub(super) struct Relief {
     texels: Vec<[u16; 4]>,
     /// Sky visibility, wetness, and curvature at coarse and fine scale.
     covers: Vec<[u8; 4]>,
-    pub rims: ExternalHorizon,
+    pub horizon: ExternalHorizon,
     /// Maximum water depth of each tile in metres, and the water coverage, if there is water.
     deepest: Vec<f32>,
     pub water: Option<Arc<Coverage>>,
@@ -123,7 +124,7 @@ impl Relief {
             top: vec![0.0; cells],
             texels: vec![[0; 4]; cells],
             covers: vec![[0; 4]; cells],
-            rims: ExternalHorizon::default(),
+            horizon: ExternalHorizon::default(),
             deepest: vec![0.0; Tiling::new(width, height).count()],
             water: None,
             changed: vec![true; Tiling::new(width, height).count()],
@@ -269,11 +270,11 @@ impl Relief {
         let top = std::mem::take(&mut self.top);
         if light.shadows && light.sun.y > 0.0 {
             let size = (self.width, self.height);
-            self.rims = shadows::sweep_sunlight(&top, size, light, |row, values| self.light_row(row, values));
+            self.horizon = shadows::sweep_sunlight(&top, size, light, |row, values| self.light_row(row, values));
         } else {
             let lit = vec![half(MAX_SUNLIGHT); self.width];
             (0..self.height).for_each(|row| self.light_row(row, &lit));
-            self.rims = ExternalHorizon::default();
+            self.horizon = ExternalHorizon::default();
         }
         self.top = top;
     }
@@ -518,7 +519,7 @@ mod tests {
         let bytes: Vec<u8> = cells.flat_map(f32::to_le_bytes).collect();
         relief.take(&[part], &bytes, |_| 8 * 16, light);
         relief.update_sunlight(light);
-        assert!(relief.texels == whole.texels && relief.covers == whole.covers && relief.rims == whole.rims);
+        assert!(relief.texels == whole.texels && relief.covers == whole.covers && relief.horizon == whole.horizon);
         let parts = relief.changed_parts().expect("it is less than half of the map");
         assert!(parts.iter().any(|part| part.contains(UVec2::new(33, 10))) && !parts.is_empty());
         assert_eq!(relief.changed_parts(), Some(vec![]));
@@ -532,7 +533,8 @@ mod tests {
         assert!((0..40).flat_map(|y| row(&relief, y)).any(|above| above < 0.0));
         relief.update_sunlight(Light { shadows: false, ..light });
         assert!(
-            (0..40).flat_map(|y| row(&relief, y)).all(|above| above > 1.0) && relief.rims == ExternalHorizon::default()
+            (0..40).flat_map(|y| row(&relief, y)).all(|above| above > 1.0)
+                && relief.horizon == ExternalHorizon::default()
         );
         assert_ne!(relief.changed_parts(), Some(vec![]));
     }
@@ -559,8 +561,8 @@ mod tests {
     #[test]
     fn rim_table_stores_maximum_height_per_side() {
         let relief = relief((300, 20), light(SUN), |x, y| if (x, y) == (150, 0) { 50.0 } else { 1.0 });
-        let texels = rim_texels(&relief.rims, |metres| metres);
-        let row = |side: usize| texels[side * RIM_CELLS..][..RIM_CELLS].iter().map(|&half| number(half));
+        let texels = horizon_texels(&relief.horizon, |metres| metres);
+        let row = |side: usize| texels[side * HORIZON_CELLS..][..HORIZON_CELLS].iter().map(|&half| number(half));
         assert_eq!(row(2).fold(0.0, f32::max), 50.0);
         assert!(row(0).chain(row(1)).chain(row(3)).all(|height| (1.0..50.0).contains(&height)));
     }
