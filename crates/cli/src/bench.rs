@@ -1,6 +1,7 @@
 //! `thalweg bench`: nanoseconds per particle step or per cell of each process, compared with a scalar reference implementation in
 //! the same program.
 
+mod card;
 mod fluvial;
 mod grids;
 mod scalar;
@@ -13,7 +14,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use self::{fluvial::rivers, grids::GRIDS, wind::grains};
-use super::{Failure, print};
+use super::{Failure, computer::parse_device, print};
+use thalweg_scene::settings::ComputeDevice;
 use thalweg_sim::{
     core::{bounds::SIDES, rng::RandomStream, terrain::Terrain},
     generate::{TerrainParams, generate},
@@ -52,6 +54,9 @@ pub(super) struct BenchArgs {
     /// Benchmark every process at 256² to 4096² cells with 1, 2 and all threads; takes minutes
     #[arg(long, conflicts_with_all = ["size", "threads", "grids"])]
     sizes: bool,
+    /// Benchmark each kernel of water and thermal erosion on the graphics card instead (gpu)
+    #[arg(long, value_name = "cpu|gpu", value_parser = parse_device, conflicts_with_all = ["threads", "grids", "sizes"])]
+    device: Option<ComputeDevice>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -59,6 +64,10 @@ pub(super) struct BenchArgs {
 
 impl BenchArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        if self.device == Some(ComputeDevice::GraphicsCard) {
+            let report = card::measure(self.size)?;
+            return print(&if self.json { format!("{report:#}\n") } else { card::table(&report) });
+        }
         let no_threads = |error| Failure::while_running(format!("threads could not be started: {error}"));
         if self.sizes {
             let all = std::thread::available_parallelism().map_or(1, usize::from);

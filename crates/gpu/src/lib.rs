@@ -5,6 +5,7 @@
 //! nothing is read back in between. Results agree with those of the processor within rounding; on the same card and driver they are
 //! bit-identical from run to run, because sums have a fixed order and there are no atomic additions.
 
+mod bench;
 mod device;
 mod kernels;
 mod map;
@@ -14,6 +15,7 @@ mod simulation;
 mod trial;
 
 pub use self::{
+    bench::{KernelTime, bench},
     device::{Device, DeviceError},
     map::{begins_on_processor, find_obstacle},
     packer::Packer,

@@ -228,11 +228,7 @@ impl GpuSimulation {
                     *held = version;
                 }
             }
-            let [columns, rows] = self.map.groups();
-            write(
-                &self.buffers[Buffer::Dispatches as usize],
-                bytemuck::bytes_of(&[0, 1, 1, columns, rows, 1, columns, rows, 1]),
-            );
+            self.write_dispatches();
             self.clock = Clock::default();
             let Simulation { slots, terrain, .. } = simulation;
             if let Some(slot) = slots.iter_mut().find(|slot| slot.enabled && slot.key() == "water") {
@@ -253,6 +249,14 @@ impl GpuSimulation {
 
     fn write_map(&self) {
         self.device.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&self.map));
+    }
+
+    /// Sets the workgroups of all kernels to those of the whole map.
+    fn write_dispatches(&self) {
+        let [columns, rows] = self.map.groups();
+        let dispatches = [1, 1, 1, columns, rows, 1, columns, rows, 1];
+        let buffer = &self.buffers[Buffer::Dispatches as usize];
+        self.device.queue.write_buffer(buffer, 0, bytemuck::bytes_of(&dispatches));
     }
 
     /// Clears sums and counts on the card.
@@ -515,6 +519,48 @@ impl GpuSimulation {
             setup.add_limits(&limits);
         }
         simulation.record_ticks(clock.ticks.into(), if has(HAS_WATER) { morphological } else { sliding });
+    }
+}
+
+/// Parts of a benchmark.
+impl GpuSimulation {
+    /// Returns the name of each kernel, and the bytes that it reads and writes per cell.
+    pub(crate) fn kernel_sizes(&self) -> Vec<(&'static str, f64)> {
+        self.kernels.iter().map(|kernel| (kernel.info.name, f64::from(kernel.info.bytes))).collect()
+    }
+
+    /// Runs a kernel this many times, on all cells, and waits for it.
+    pub(crate) fn repeat_kernel(&self, index: usize, times: u32) -> Result<(), DeviceError> {
+        self.device.checked(|| {
+            let kernel = &self.kernels[index];
+            self.write_dispatches();
+            let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                (0..times).for_each(|_| kernel.dispatch(&mut pass, &self.buffers[Buffer::Dispatches as usize]));
+            }
+            self.device.queue.submit([encoder.finish()]);
+        })?;
+        self.device.wait()
+    }
+
+    /// Copies a layer this many times, and waits for it.
+    pub(crate) fn copy_layers(&self, times: u32) -> Result<(), DeviceError> {
+        let [from, to] = [Buffer::Bedrock, Buffer::Sand].map(|buffer| &self.buffers[buffer as usize]);
+        self.device.checked(|| {
+            let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            (0..times).for_each(|_| encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size()));
+            self.device.queue.submit([encoder.finish()]);
+        })?;
+        self.device.wait()
+    }
+
+    /// Uploads all layers again.
+    pub(crate) fn reset(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
+        self.finish()?;
+        self.versions = [None; LAYERS.len()];
+        self.write_all(simulation)?;
+        self.device.wait()
     }
 }
 
