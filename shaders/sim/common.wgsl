@@ -32,8 +32,15 @@ struct Map {
     per_hardness: f32,
     bias: f32,
     failure: f32,
-    // Processes, whether the rain is a map, and whether thermal erosion has its own time step.
+    // Processes and their options.
     flags: u32,
+    // Published water: gravity times the cross-section of a pipe, longest stable step, lower limit of sin α, rate of softening.
+    pipe_push: f32,
+    stable: f32,
+    least_tilt: f32,
+    softening: f32,
+    // 0, which compilers do not know.
+    zero: u32,
 }
 
 const WALL: u32 = 0u;
@@ -44,9 +51,16 @@ const HAS_WATER: u32 = 1u;
 const HAS_THERMAL: u32 = 2u;
 const HAS_RAIN_MAP: u32 = 4u;
 const HAS_OWN_TIME: u32 = 8u;
+const PUBLISHED_WATER: u32 = 16u;
+const COLLIDES: u32 = 32u;
+const DISPLACES: u32 = 64u;
+
+const TINY: f32 = 1.1754944e-38;
+// Square, in m², of the depth below which the velocity of a film is damped.
+const FILM_SQUARE: f32 = 1e-6;
 
 // Sums of a workgroup, each with the compensation of its rounding, and its counts.
-const SUMS: u32 = 12u;
+const SUMS: u32 = 14u;
 const ERODED: u32 = 0u;
 const DEPOSITED: u32 = 1u;
 const RAINED: u32 = 2u;
@@ -59,6 +73,7 @@ const CRUMBLED: u32 = 8u;
 const SLID_OUT: u32 = 9u;
 const SPRUNG: u32 = 10u;
 const DRAINED: u32 = 11u;
+const SEDIMENT_LOST: u32 = 12u;
 const COUNTS: u32 = 3u;
 const OUTFLOW_LIMITED: u32 = 0u;
 const EROSION_LIMITED: u32 = 1u;
@@ -99,11 +114,23 @@ fn thermal_seconds() -> f32 {
 @group(0) @binding(0) var<uniform> map: Map;
 @group(0) @binding(1) var<storage, read_write> state: State;
 
+// Returns a number rounded to single precision: no compiler contracts or cancels the operation behind it with later ones.
+fn rounded(number: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(number) | map.zero);
+}
+
 // Returns the sum of a compensated sum and a number (Neumaier 1974).
 fn compensated(sum: vec2<f32>, number: f32) -> vec2<f32> {
-    let total = sum.x + number;
+    let total = rounded(sum.x + number);
     let lost = select((number - total) + sum.x, (sum.x - total) + number, abs(sum.x) >= abs(number));
     return vec2(total, sum.y + lost);
+}
+
+// Adds a limited amount to a layer: if rounding would add more than the amount, the result is the next lower number.
+fn add_limited(layer: f32, amount: f32) -> f32 {
+    let laid = rounded(layer + amount);
+    let below = rounded(max(laid - rounded(abs(laid) * 8e-8), layer));
+    return select(laid, below, laid - layer > amount);
 }
 
 var<workgroup> shared_sums: array<f32, 256>;

@@ -1,5 +1,5 @@
 // Shallow water with friction, erosion, transport and deposition: the corrected mode of the process `water`, one kernel per function of
-// its module `friction`.
+// its module `friction`, and what both modes share: the plan of the steps, rain, springs and the surface of the fluid.
 
 @group(1) @binding(0) var<storage, read_write> bedrock: array<f32>;
 @group(1) @binding(1) var<storage, read_write> sand: array<f32>;
@@ -30,14 +30,12 @@
 const COURANT: f32 = 0.5;
 const MOST_STEPS: f32 = 16.0;
 const FILM: f32 = 0.01;
-const FILM_SQUARE: f32 = 1e-6;
 const DRY: f32 = 1e-5;
 const DEEPER: f32 = 0.75;
 const CARRIES: f32 = 2e-5;
 const MOST_LOAD: f32 = 0.5;
 const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;
-const TINY: f32 = 1.1754944e-38;
 
 fn suspended_fraction() -> f32 {
     return 1.0 / map.acceleration;
@@ -45,13 +43,6 @@ fn suspended_fraction() -> f32 {
 
 fn inverse_cube_root(number: f32) -> f32 {
     return exp2(log2(number) * (-1.0 / 3.0));
-}
-
-// Adds a limited amount to a layer: if rounding would add more than the amount, the result is the next lower number.
-fn add_limited(layer: f32, amount: f32) -> f32 {
-    let laid = layer + amount;
-    let below = max(laid - abs(laid) * 8e-8, layer);
-    return select(laid, below, laid - layer > amount);
 }
 
 // Plans the next substep, and starts the next tick if the last one is done.
@@ -64,7 +55,8 @@ fn plan() {
         begins = runs;
         if runs && (map.flags & HAS_WATER) != 0u {
             let wave = max(bitcast<f32>(atomicLoad(&state.wave)), sqrt(map.gravity * bitcast<f32>(atomicLoad(&state.deepest))));
-            let stable = COURANT * map.size / max(wave, sqrt(map.gravity * FILM));
+            let on_flow = COURANT * map.size / max(wave, sqrt(map.gravity * FILM));
+            let stable = select(on_flow, map.stable, (map.flags & PUBLISHED_WATER) != 0u);
             let steps = max(ceil(map.seconds / stable), 1.0);
             state.left = u32(min(steps, MOST_STEPS));
             state.dt = min(map.seconds / f32(state.left), stable);
@@ -106,7 +98,7 @@ fn run_sources(@builtin(local_invocation_index) local: u32) {
         let source = sources[number];
         for (var rate = source.y; rate < source.z; rate++) {
             let before = water[source.x];
-            let depth = max(before + rates[rate] * state.tick_seconds, 0.0);
+            let depth = rounded(max(before + rates[rate] * state.tick_seconds, 0.0));
             water[source.x] = depth;
             given += max(depth - before, 0.0);
             taken -= min(depth - before, 0.0);
@@ -132,8 +124,9 @@ fn fall(
             amount *= rain_map[cell];
         }
         let before = water[cell];
-        water[cell] = before + amount;
-        rained = water[cell] - before;
+        let wet = rounded(before + amount);
+        water[cell] = wet;
+        rained = wet - before;
     }
     tally(local, group_of(group), RAINED, rained);
 }
@@ -152,7 +145,9 @@ fn find_surface(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let ground = bedrock[cell] + sand[cell];
-    surface[ringed(place)] = vec2(ground, ground + (water[cell] + suspended[cell] * suspended_fraction()));
+    // Published sediment does not raise the surface.
+    let fraction = select(suspended_fraction(), 0.0, (map.flags & PUBLISHED_WATER) != 0u);
+    surface[ringed(place)] = vec2(ground, ground + (water[cell] + suspended[cell] * fraction));
 }
 
 // Returns the depth of the fluid at a face between two cells, and its velocity there for a flux.
@@ -434,13 +429,13 @@ fn exchange(
         var settles = select(s, max(max(-deficit, 0.0) * share, falls), d > DRY);
         let room = max(step_fraction * max(highest - here, 0.0), settles * fraction);
         deposition_limited = settles > room;
-        settles = s - (s - min(settles, room));
-        let rock = old_bedrock - from_rock;
-        let remaining_sand = old_sand - from_sand;
+        settles = s - rounded(s - min(settles, room));
+        let rock = rounded(old_bedrock - from_rock);
+        let remaining_sand = rounded(old_sand - from_sand);
         let taken = (old_bedrock - rock) + (old_sand - remaining_sand);
         let laid = add_limited(remaining_sand, settles);
         let settled = laid - remaining_sand;
-        let remains = d / (1.0 + map.evaporation * state.dt);
+        let remains = rounded(d / (1.0 + map.evaporation * state.dt));
         bedrock[cell] = rock;
         sand[cell] = laid;
         water[cell] = remains;

@@ -1,9 +1,12 @@
 //! The kernels and the buffers that they use.
 
-use crate::Device;
+use crate::{
+    Device,
+    map::{HAS_THERMAL, HAS_WATER, Map, PUBLISHED_WATER},
+};
 
 /// Buffers of a run, in the order of [`Buffer`].
-pub(crate) const BUFFERS: usize = 19;
+pub(crate) const BUFFERS: usize = 24;
 
 /// A buffer of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,18 +31,69 @@ pub(crate) enum Buffer {
     Sources,
     Rates,
     Dispatches,
+    FluxLeft,
+    FluxRight,
+    FluxAbove,
+    FluxBelow,
+    Moved,
 }
 
 use Buffer::{
-    Bedrock, Dispatches, Fluid, FluxX, FluxY, NextX, NextY, Rain, Rates, Sand, Softness, Sources, SpeedX, SpeedY,
-    Square, Start, Surface, Suspended, Water,
+    Bedrock, Dispatches, Fluid, FluxAbove, FluxBelow, FluxLeft, FluxRight, FluxX, FluxY, Moved, NextX, NextY, Rain,
+    Rates, Sand, Softness, Sources, SpeedX, SpeedY, Square, Start, Surface, Suspended, Water,
 };
+
+/// Buffers of the state that a process keeps between ticks, by the name of its value.
+const STATE_BUFFERS: [(&str, Buffer); 6] = [
+    ("flow x", FluxX),
+    ("flow y", FluxY),
+    ("flux left", FluxLeft),
+    ("flux right", FluxRight),
+    ("flux above", FluxAbove),
+    ("flux below", FluxBelow),
+];
+
+impl Buffer {
+    /// Returns the buffer of a value that a process keeps between ticks.
+    pub(crate) fn of_state(name: &str) -> Option<Self> {
+        STATE_BUFFERS.into_iter().find(|(known, _)| *known == name).map(|(_, buffer)| buffer)
+    }
+}
 
 /// Shader of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shader {
     Water,
+    Pipes,
     Thermal,
+}
+
+/// Condition under which a run needs a kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    Always,
+    Sources,
+    Rain,
+    Water,
+    CorrectedWater,
+    PublishedWater,
+    Thermal,
+}
+
+impl Need {
+    /// Returns `true` if a run with these parameters and perhaps active sources meets the condition.
+    pub(crate) fn is_met(self, map: &Map, has_sources: bool) -> bool {
+        let (has_water, is_published) = (map.flags & HAS_WATER != 0, map.flags & PUBLISHED_WATER != 0);
+        match self {
+            Self::Always => true,
+            Self::Sources => has_sources,
+            Self::Rain => map.rain > 0.0,
+            Self::Water => has_water,
+            Self::CorrectedWater => has_water && !is_published,
+            Self::PublishedWater => is_published,
+            Self::Thermal => map.flags & HAS_THERMAL != 0,
+        }
+    }
 }
 
 /// Number of workgroups of a kernel.
@@ -53,11 +107,12 @@ pub(crate) enum Dispatch {
 /// Buffer of a kernel: its binding, and whether it is only read.
 type Binding = (u32, Buffer, bool);
 
-/// A kernel: its function, its number of workgroups and its buffers.
+/// A kernel: its function, the condition under which it runs, its number of workgroups and its buffers.
 pub(crate) struct KernelInfo {
-    pub(crate) name: &'static str,
+    name: &'static str,
     shader: Shader,
-    pub(crate) dispatch: Dispatch,
+    pub(crate) need: Need,
+    dispatch: Dispatch,
     buffers: &'static [Binding],
 }
 
@@ -66,18 +121,32 @@ const WATER: Dispatch = Dispatch::Planned(3);
 const THERMAL: Dispatch = Dispatch::Planned(6);
 
 /// Kernels of a step, in their order.
-const KERNELS: [KernelInfo; 12] = [
-    KernelInfo { name: "plan", shader: Shader::Water, dispatch: Dispatch::One, buffers: &[(18, Dispatches, false)] },
+const KERNELS: [KernelInfo; 16] = [
+    KernelInfo {
+        name: "plan",
+        shader: Shader::Water,
+        need: Need::Always,
+        dispatch: Dispatch::One,
+        buffers: &[(18, Dispatches, false)],
+    },
     KernelInfo {
         name: "run_sources",
         shader: Shader::Water,
+        need: Need::Sources,
         dispatch: SOURCES,
         buffers: &[(2, Water, false), (16, Sources, true), (17, Rates, true)],
     },
-    KernelInfo { name: "fall", shader: Shader::Water, dispatch: WATER, buffers: &[(2, Water, false), (6, Rain, true)] },
+    KernelInfo {
+        name: "fall",
+        shader: Shader::Water,
+        need: Need::Rain,
+        dispatch: WATER,
+        buffers: &[(2, Water, false), (6, Rain, true)],
+    },
     KernelInfo {
         name: "find_surface",
         shader: Shader::Water,
+        need: Need::Water,
         dispatch: WATER,
         buffers: &[
             (0, Bedrock, false),
@@ -91,12 +160,14 @@ const KERNELS: [KernelInfo; 12] = [
     KernelInfo {
         name: "find_speeds",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
         buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, SpeedX, false), (11, SpeedY, false)],
     },
     KernelInfo {
         name: "find_fluxes",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
         buffers: &[
             (7, Surface, false),
@@ -111,6 +182,7 @@ const KERNELS: [KernelInfo; 12] = [
     KernelInfo {
         name: "find_limits",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
         buffers: &[
             (2, Water, false),
@@ -123,12 +195,14 @@ const KERNELS: [KernelInfo; 12] = [
     KernelInfo {
         name: "limit_fluxes",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
         buffers: &[(8, FluxX, false), (9, FluxY, false), (12, NextX, false), (13, NextY, false), (14, Fluid, false)],
     },
     KernelInfo {
         name: "move_fluid",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
         buffers: &[
             (2, Water, false),
@@ -142,6 +216,7 @@ const KERNELS: [KernelInfo; 12] = [
     KernelInfo {
         name: "exchange",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
         buffers: &[
             (0, Bedrock, false),
@@ -154,14 +229,66 @@ const KERNELS: [KernelInfo; 12] = [
         ],
     },
     KernelInfo {
+        name: "find_flow",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        buffers: &[
+            (2, Water, false),
+            (5, Surface, true),
+            (6, FluxLeft, false),
+            (7, FluxRight, false),
+            (8, FluxAbove, false),
+            (9, FluxBelow, false),
+        ],
+    },
+    KernelInfo {
+        name: "find_depth",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        buffers: &[
+            (2, Water, false),
+            (5, Surface, true),
+            (6, FluxLeft, false),
+            (7, FluxRight, false),
+            (8, FluxAbove, false),
+            (9, FluxBelow, false),
+            (10, Moved, false),
+        ],
+    },
+    KernelInfo {
+        name: "exchange",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        buffers: &[
+            (0, Bedrock, false),
+            (1, Sand, false),
+            (2, Water, false),
+            (3, Suspended, false),
+            (4, Softness, false),
+            (10, Moved, false),
+        ],
+    },
+    KernelInfo {
+        name: "transport",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        buffers: &[(3, Suspended, false), (10, Moved, false)],
+    },
+    KernelInfo {
         name: "find_loose",
         shader: Shader::Thermal,
+        need: Need::Thermal,
         dispatch: THERMAL,
         buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false)],
     },
     KernelInfo {
         name: "slide",
         shader: Shader::Thermal,
+        need: Need::Thermal,
         dispatch: THERMAL,
         buffers: &[(0, Bedrock, false), (1, Sand, false), (2, Water, true), (3, Softness, true), (5, Surface, false)],
     },
@@ -169,12 +296,18 @@ const KERNELS: [KernelInfo; 12] = [
 
 const COMMON: &str = include_str!("../../../shaders/sim/common.wgsl");
 const WATER_SHADER: &str = include_str!("../../../shaders/sim/water.wgsl");
+const PIPES_SHADER: &str = include_str!("../../../shaders/sim/pipes.wgsl");
 const THERMAL_SHADER: &str = include_str!("../../../shaders/sim/thermal.wgsl");
 
 impl Shader {
     /// Returns the source with what all kernels share.
     pub(crate) fn source(self) -> String {
-        [COMMON, if self == Self::Water { WATER_SHADER } else { THERMAL_SHADER }].concat()
+        let own = match self {
+            Self::Water => WATER_SHADER,
+            Self::Pipes => PIPES_SHADER,
+            Self::Thermal => THERMAL_SHADER,
+        };
+        [COMMON, own].concat()
     }
 }
 
@@ -218,7 +351,7 @@ pub(crate) fn kernels(device: &Device, [map, state]: [&wgpu::Buffer; 2], buffers
             source: wgpu::ShaderSource::Wgsl(shader.source().into()),
         })
     };
-    let (water, thermal) = (module(Shader::Water), module(Shader::Thermal));
+    let modules = [Shader::Water, Shader::Pipes, Shader::Thermal].map(module);
     let kernel = |info: &'static KernelInfo| {
         let entries: Vec<_> =
             info.buffers.iter().map(|&(binding, _, read_only)| entry(binding, storage(read_only))).collect();
@@ -239,7 +372,7 @@ pub(crate) fn kernels(device: &Device, [map, state]: [&wgpu::Buffer; 2], buffers
         let pipeline = gpu.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(info.name),
             layout: Some(&layout),
-            module: if info.shader == Shader::Water { &water } else { &thermal },
+            module: &modules[info.shader as usize],
             entry_point: Some(info.name),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,

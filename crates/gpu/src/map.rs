@@ -39,12 +39,20 @@ pub(crate) struct Map {
     pub(crate) bias: f32,
     pub(crate) failure: f32,
     pub(crate) flags: u32,
+    pub(crate) pipe_push: f32,
+    pub(crate) stable: f32,
+    pub(crate) least_tilt: f32,
+    pub(crate) softening: f32,
+    pub(crate) zero: u32,
 }
 
 pub(crate) const HAS_WATER: u32 = 1;
 pub(crate) const HAS_THERMAL: u32 = 2;
 pub(crate) const HAS_RAIN_MAP: u32 = 4;
 pub(crate) const HAS_OWN_TIME: u32 = 8;
+pub(crate) const PUBLISHED_WATER: u32 = 16;
+pub(crate) const COLLIDES: u32 = 32;
+pub(crate) const DISPLACES: u32 = 64;
 
 /// Returns why a simulation cannot run on the graphics card, as the end of a sentence; `None` if it can.
 pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
@@ -57,7 +65,7 @@ pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
     }
     for process in enabled {
         let is_corrected = match process.info().key {
-            "water" => params::<water::Params>(process).mode == Mode::Corrected,
+            "water" => true,
             "thermal" => params::<thermal::Params>(process).mode == Mode::Corrected,
             _ => return Some(format!("{} has no twin there", process.info().title)),
         };
@@ -113,6 +121,9 @@ impl Map {
             map.deposition = params.deposition_rate;
             map.acceleration = params.acceleration;
             map.per_depth = if params.depth_limit && erodes { 1.0 / params.max_erosion_depth } else { 0.0 };
+            if params.mode == Mode::Published {
+                map.add_pipes(&params, process.largest_stable_dt(terrain));
+            }
         }
         if let Some(process) = enabled(simulation, "thermal") {
             let params: thermal::Params = params(process);
@@ -127,6 +138,18 @@ impl Map {
             map.failure = params.rate;
         }
         map
+    }
+
+    /// Adds the parameters of published water, with its longest stable step.
+    fn add_pipes(&mut self, params: &water::Params, stable: f32) {
+        let options = [(params.capacity == water::Capacity::Collision, COLLIDES), (params.displacement, DISPLACES)];
+        let options = options.into_iter().filter(|(is_on, _)| *is_on).fold(0, |flags, (_, flag)| flags | flag);
+        self.flags |= PUBLISHED_WATER | options;
+        self.acceleration = 1.0;
+        self.pipe_push = params.gravity * params.pipe_area;
+        self.stable = if params.substeps { stable } else { f32::MAX };
+        self.least_tilt = params.least_tilt;
+        self.softening = params.softening_rate * params.suspension_rate;
     }
 
     /// Returns the number of workgroups per row and column.

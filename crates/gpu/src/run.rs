@@ -12,8 +12,9 @@ use thalweg_sim::{
 
 use crate::{
     Device, DeviceError,
-    kernels::{BUFFERS, Buffer, Dispatch, Kernel, kernels},
-    map::{HAS_THERMAL, HAS_WATER, Map, find_obstacle},
+    balance::{SUMS, Sum, book},
+    kernels::{BUFFERS, Buffer, Kernel, kernels},
+    map::{HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
 };
 
 /// Clock and control: `State` in `shaders/sim/common.wgsl`, without its groups.
@@ -37,7 +38,7 @@ struct Clock {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 struct Group {
-    sums: [[f32; 2]; 12],
+    sums: [[f32; 2]; SUMS],
     counts: [u32; 4],
 }
 
@@ -77,7 +78,8 @@ impl<'a> GpuRun<'a> {
         let cells = width * height;
         let ringed = (width + 2) * (height + 2);
         let groups = map.groups().map(|count| count as usize);
-        let most = (8 * ringed).max(size_of::<Group>() * groups[0] * groups[1] + size_of::<Clock>()) as u64;
+        let most =
+            (12 * cells).max(8 * ringed).max(size_of::<Group>() * groups[0] * groups[1] + size_of::<Clock>()) as u64;
         if most > device.largest_binding() {
             let wrong = format!("{} cannot hold a map of {width} × {height} cells in one buffer", device.name());
             return Err(DeviceError(wrong));
@@ -93,6 +95,7 @@ impl<'a> GpuRun<'a> {
         };
         let (faces_x, faces_y) = ((width + 1) * height, width * (height + 1));
         let sources: Vec<Source> = if map.flags & HAS_WATER != 0 { terrain.sources.clone() } else { Vec::new() };
+        let pipes = if map.flags & PUBLISHED_WATER != 0 { 4 * cells } else { 0 };
         let source_cells: usize = sources.iter().map(|source| source.cells(terrain).len()).sum();
         let sizes: [usize; BUFFERS] = [
             4 * cells,
@@ -114,6 +117,11 @@ impl<'a> GpuRun<'a> {
             16 * source_cells,
             4 * source_cells,
             4 * 9,
+            pipes,
+            pipes,
+            pipes,
+            pipes,
+            3 * pipes,
         ];
         let buffers: Vec<wgpu::Buffer> = sizes
             .into_iter()
@@ -155,14 +163,8 @@ impl<'a> GpuRun<'a> {
             // Courant number 0.5.
             clock.wave = 0.5 * terrain.cell_size / slot.process.largest_stable_dt(terrain);
             for (name, value) in slot.process.state_values(terrain) {
-                match (name, value) {
-                    ("flow x", StateValue::Cells(flow)) => {
-                        write(&buffers[Buffer::FluxX as usize], bytemuck::cast_slice(flow));
-                    }
-                    ("flow y", StateValue::Cells(flow)) => {
-                        write(&buffers[Buffer::FluxY as usize], bytemuck::cast_slice(flow));
-                    }
-                    _ => {}
+                if let (Some(place), StateValue::Cells(flow)) = (Buffer::of_state(name), value) {
+                    write(&buffers[place as usize], bytemuck::cast_slice(flow));
                 }
             }
         }
@@ -218,11 +220,12 @@ impl<'a> GpuRun<'a> {
     /// Submits the substeps that so many ticks probably need, and waits for them.
     fn submit(&mut self, ticks: u32) -> Result<(), DeviceError> {
         let substeps = ((ticks as f32 * self.substeps_per_tick).ceil() as u32).clamp(1, SUBSTEPS);
+        let needed = |kernel: &&Kernel| kernel.info.need.is_met(&self.map, !self.active.is_empty());
         let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             for _ in 0..substeps {
-                for kernel in self.kernels.iter().filter(|kernel| self.needs(kernel)) {
+                for kernel in self.kernels.iter().filter(needed) {
                     kernel.dispatch(&mut pass, &self.buffers[Buffer::Dispatches as usize]);
                 }
             }
@@ -237,17 +240,6 @@ impl<'a> GpuRun<'a> {
             self.substeps_per_tick *= 2.0;
         }
         Ok(())
-    }
-
-    /// Returns `true` if a kernel has anything to do in this run.
-    fn needs(&self, kernel: &Kernel) -> bool {
-        match kernel.info.name {
-            "plan" => true,
-            "run_sources" => !self.active.is_empty(),
-            "fall" => self.map.rain > 0.0,
-            _ if kernel.info.dispatch == Dispatch::Planned(6) => self.map.flags & HAS_THERMAL != 0,
-            _ => self.map.flags & HAS_WATER != 0,
-        }
     }
 
     /// Writes the cells of active sources and their rates, in the order of the sources.
@@ -304,43 +296,35 @@ impl<'a> GpuRun<'a> {
         let layer = |buffer: Buffer| -> Result<Grid, DeviceError> {
             Ok(Grid::from_cells(width, height, self.read::<f32>(&self.buffers[buffer as usize], self.cells)?))
         };
-        let layers = [Buffer::Bedrock, Buffer::Sand, Buffer::Water, Buffer::Suspended].map(layer);
-        let [bedrock, sand, water, suspended] = layers;
-        let (bedrock, sand, water, suspended) = (bedrock?, sand?, water?, suspended?);
-        let flow_x = self.read::<f32>(&self.buffers[Buffer::FluxX as usize], (width + 1) * height)?;
-        let flow_y = self.read::<f32>(&self.buffers[Buffer::FluxY as usize], width * (height + 1))?;
+        let layers = [Buffer::Bedrock, Buffer::Sand, Buffer::Water, Buffer::Suspended, Buffer::Softness].map(layer);
+        let [bedrock, sand, water, suspended, softness] = layers;
+        let (bedrock, sand, water, suspended, softness) = (bedrock?, sand?, water?, suspended?, softness?);
+        let mut flows = Vec::<Vec<f32>>::new();
+        for slot in simulation.slots.iter_mut().filter(|slot| slot.enabled) {
+            for (name, value) in slot.process.state_values(&simulation.terrain) {
+                if let (Some(place), StateValue::Cells(flow)) = (Buffer::of_state(name), value) {
+                    flows.push(self.read(&self.buffers[place as usize], flow.len())?);
+                }
+            }
+        }
+        let mut flows = flows.into_iter();
         let [columns, rows] = self.map.groups().map(|count| count as usize);
         let bytes = size_of::<Clock>() + columns * rows * size_of::<Group>();
         let state = self.read::<u8>(&self.state, bytes)?;
         let groups: Vec<Group> = bytemuck::pod_collect_to_vec(&state[size_of::<Clock>()..]);
         let area = simulation.terrain.cell_area();
-        let sum = |index: usize| -> f64 {
-            groups.iter().map(|group| f64::from(group.sums[index][0]) + f64::from(group.sums[index][1])).sum::<f64>()
-                * area
+        let sum = |sum: Sum| -> f64 {
+            let sums = groups.iter().map(|group| group.sums[sum as usize].map(f64::from));
+            sums.map(|[sum, rest]| sum + rest).sum::<f64>() * area
         };
         let count = |index: usize| groups.iter().map(|group| u64::from(group.counts[index])).sum::<u64>();
         let terrain = &mut simulation.terrain;
         (terrain.bedrock, terrain.sand, terrain.water, terrain.suspended) = (bedrock, sand, water, suspended);
+        if self.map.flags & PUBLISHED_WATER != 0 {
+            terrain.softness = softness;
+        }
         let seconds = f64::from(self.clock.seconds[0]) + f64::from(self.clock.seconds[1]);
-        if self.map.flags & HAS_WATER != 0 {
-            let row = simulation.ledger.water.row("water");
-            let out = sum(4);
-            row.inflow += sum(2) + sum(10) + (-out).max(0.0);
-            row.outflow += sum(11) + out.max(0.0);
-            row.evaporated += sum(3);
-            let row = simulation.ledger.solid.row("water");
-            row.eroded += sum(0);
-            row.deposited += sum(1);
-            row.moved += sum(0) + sum(1);
-            row.outflow += sum(5);
-        }
-        if self.map.flags & HAS_THERMAL != 0 {
-            let row = simulation.ledger.solid.row("thermal");
-            row.eroded += sum(6);
-            row.deposited += sum(7);
-            row.moved += sum(6) + sum(7) + sum(8);
-            row.outflow += sum(9);
-        }
+        book(&mut simulation.ledger, &self.map, sum);
         let (ticks, clock, map) = (u64::from(self.clock.ticks), self.clock, self.map);
         let mut elapsed = seconds;
         let Simulation { slots, terrain, .. } = simulation;
@@ -348,10 +332,11 @@ impl<'a> GpuRun<'a> {
             let times: Vec<u64> = match slot.key() {
                 "water" => {
                     for (name, value) in slot.process.state_values(terrain) {
-                        match (name, value) {
-                            ("flow x", StateValue::Cells(flow)) => flow.copy_from_slice(&flow_x),
-                            ("flow y", StateValue::Cells(flow)) => flow.copy_from_slice(&flow_y),
-                            ("wave", StateValue::Number(wave)) => *wave = clock.wave.into(),
+                        match (Buffer::of_state(name), value) {
+                            (Some(_), StateValue::Cells(flow)) => {
+                                flow.copy_from_slice(&flows.next().expect("it has been read"));
+                            }
+                            (None, StateValue::Number(wave)) if name == "wave" => *wave = clock.wave.into(),
                             _ => {}
                         }
                     }
