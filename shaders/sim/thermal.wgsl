@@ -10,8 +10,9 @@
 
 // Fraction of the excess of a pair of cells that slides in a tick.
 const SLIDE_FRACTION: f32 = 1.0 / 12.0;
-// Sliding sand per quantum of 2⁻¹⁵ m, so that sums are exact.
-const PER_PORTION: f32 = 32768.0;
+// Quantum of sliding sand, so that sums are exact: 2⁻¹⁵ m. Adding and subtracting the second number rounds to multiples of it.
+const PORTION: f32 = 1.0 / 32768.0;
+const WHOLE: f32 = 1.5 * 8388608.0 * PORTION;
 const UNDER_WATER: f32 = 0.1;
 const DIAGONAL: f32 = 1.4142135;
 
@@ -50,7 +51,7 @@ fn pair_flux(place: vec2<i32>, offset: vec2<i32>, lies: f32) -> f32 {
     let eighth = select(there.y, here.y, fall > 0.0);
     let stable = lies * submerged_slope_factor(water[cell_of(donor)]);
     let slides = min(SLIDE_FRACTION * max(abs(fall) - stable, 0.0), eighth);
-    let whole = floor(slides * PER_PORTION) / PER_PORTION;
+    let whole = rounded(rounded(slides - 0.5 * PORTION) + WHOLE) - WHOLE;
     return select(-whole, whole, fall > 0.0);
 }
 
@@ -91,11 +92,11 @@ fn slide(
         let lies = map.lies_beside * submerged_slope_factor(water[cell]);
         let talus = max((1.0 - softness[cell]) * map.per_hardness + map.bias, lies);
         let excess = max((old_rock - beside) - talus, (old_rock - corner) - talus * DIAGONAL);
-        let rock = old_rock - 0.5 * failing_share() * softness[cell] * max(excess - old_sand, 0.0);
+        let rock = rounded(old_rock - 0.5 * failing_share() * softness[cell] * max(excess - old_sand, 0.0));
         crumbled = old_rock - rock;
         bedrock[cell] = rock;
-        let old = old_sand + crumbled;
-        let new_sand = max(old - leaves, 0.0);
+        let old = rounded(old_sand + crumbled);
+        let new_sand = rounded(max(old - leaves, 0.0));
         sand[cell] = new_sand;
         given = goes;
         got = goes + (new_sand - old);
