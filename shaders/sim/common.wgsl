@@ -54,6 +54,7 @@ const HAS_OWN_TIME: u32 = 8u;
 const PUBLISHED_WATER: u32 = 16u;
 const COLLIDES: u32 = 32u;
 const DISPLACES: u32 = 64u;
+const PUBLISHED_THERMAL: u32 = 128u;
 
 const TINY: f32 = 1.1754944e-38;
 // Square, in m², of the depth below which the velocity of a film is damped.
@@ -74,6 +75,7 @@ const SLID_OUT: u32 = 9u;
 const SPRUNG: u32 = 10u;
 const DRAINED: u32 = 11u;
 const SEDIMENT_LOST: u32 = 12u;
+const ROUNDED: u32 = 13u;
 const COUNTS: u32 = 3u;
 const OUTFLOW_LIMITED: u32 = 0u;
 const EROSION_LIMITED: u32 = 1u;

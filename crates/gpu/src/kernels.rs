@@ -2,11 +2,11 @@
 
 use crate::{
     Device,
-    map::{HAS_THERMAL, HAS_WATER, Map, PUBLISHED_WATER},
+    map::{HAS_THERMAL, HAS_WATER, Map, PUBLISHED_THERMAL, PUBLISHED_WATER},
 };
 
 /// Buffers of a run, in the order of [`Buffer`].
-pub(crate) const BUFFERS: usize = 24;
+pub(crate) const BUFFERS: usize = 25;
 
 /// A buffer of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,12 @@ pub(crate) enum Buffer {
     FluxAbove,
     FluxBelow,
     Moved,
+    Giving,
 }
 
 use Buffer::{
-    Bedrock, Dispatches, Fluid, FluxAbove, FluxBelow, FluxLeft, FluxRight, FluxX, FluxY, Moved, NextX, NextY, Rain,
-    Rates, Sand, Softness, Sources, SpeedX, SpeedY, Square, Start, Surface, Suspended, Water,
+    Bedrock, Dispatches, Fluid, FluxAbove, FluxBelow, FluxLeft, FluxRight, FluxX, FluxY, Giving, Moved, NextX, NextY,
+    Rain, Rates, Sand, Softness, Sources, SpeedX, SpeedY, Square, Start, Surface, Suspended, Water,
 };
 
 /// Buffers of the state that a process keeps between ticks, by the name of its value.
@@ -77,7 +78,8 @@ pub(crate) enum Need {
     Water,
     CorrectedWater,
     PublishedWater,
-    Thermal,
+    CorrectedThermal,
+    PublishedThermal,
 }
 
 impl Need {
@@ -91,7 +93,8 @@ impl Need {
             Self::Water => has_water,
             Self::CorrectedWater => has_water && !is_published,
             Self::PublishedWater => is_published,
-            Self::Thermal => map.flags & HAS_THERMAL != 0,
+            Self::CorrectedThermal => map.flags & (HAS_THERMAL | PUBLISHED_THERMAL) == HAS_THERMAL,
+            Self::PublishedThermal => map.flags & PUBLISHED_THERMAL != 0,
         }
     }
 }
@@ -121,7 +124,7 @@ const WATER: Dispatch = Dispatch::Planned(3);
 const THERMAL: Dispatch = Dispatch::Planned(6);
 
 /// Kernels of a step, in their order.
-const KERNELS: [KernelInfo; 16] = [
+const KERNELS: [KernelInfo; 19] = [
     KernelInfo {
         name: "plan",
         shader: Shader::Water,
@@ -281,16 +284,37 @@ const KERNELS: [KernelInfo; 16] = [
     KernelInfo {
         name: "find_loose",
         shader: Shader::Thermal,
-        need: Need::Thermal,
+        need: Need::CorrectedThermal,
         dispatch: THERMAL,
         buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false)],
     },
     KernelInfo {
         name: "slide",
         shader: Shader::Thermal,
-        need: Need::Thermal,
+        need: Need::CorrectedThermal,
         dispatch: THERMAL,
         buffers: &[(0, Bedrock, false), (1, Sand, false), (2, Water, true), (3, Softness, true), (5, Surface, false)],
+    },
+    KernelInfo {
+        name: "find_solid",
+        shader: Shader::Thermal,
+        need: Need::PublishedThermal,
+        dispatch: THERMAL,
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (3, Softness, true), (4, Start, true), (6, Surface, false)],
+    },
+    KernelInfo {
+        name: "give",
+        shader: Shader::Thermal,
+        need: Need::PublishedThermal,
+        dispatch: THERMAL,
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (3, Softness, true), (6, Surface, false), (7, Giving, false)],
+    },
+    KernelInfo {
+        name: "receive",
+        shader: Shader::Thermal,
+        need: Need::PublishedThermal,
+        dispatch: THERMAL,
+        buffers: &[(0, Bedrock, false), (6, Surface, false), (7, Giving, false)],
     },
 ];
 

@@ -53,6 +53,7 @@ pub(crate) const HAS_OWN_TIME: u32 = 8;
 pub(crate) const PUBLISHED_WATER: u32 = 16;
 pub(crate) const COLLIDES: u32 = 32;
 pub(crate) const DISPLACES: u32 = 64;
+pub(crate) const PUBLISHED_THERMAL: u32 = 128;
 
 /// Returns why a simulation cannot run on the graphics card, as the end of a sentence; `None` if it can.
 pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
@@ -64,13 +65,8 @@ pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
         return Some("the terrain has a mask".to_owned());
     }
     for process in enabled {
-        let is_corrected = match process.info().key {
-            "water" => true,
-            "thermal" => params::<thermal::Params>(process).mode == Mode::Corrected,
-            _ => return Some(format!("{} has no twin there", process.info().title)),
-        };
-        if !is_corrected {
-            return Some(format!("the published mode of {} has no twin there", process.info().title));
+        if !["water", "thermal"].contains(&process.info().key) {
+            return Some(format!("{} has no twin there", process.info().title));
         }
     }
     None
@@ -129,6 +125,7 @@ impl Map {
             let params: thermal::Params = params(process);
             let slope = |angle: f32| angle.to_radians().tan();
             map.flags |= HAS_THERMAL | if params.own_time { HAS_OWN_TIME } else { 0 };
+            map.flags |= if params.mode == Mode::Published { PUBLISHED_THERMAL } else { 0 };
             map.thermal_seconds = params.mode.seconds(params.dt, terrain);
             map.lies_beside = slope(params.repose_angle) * terrain.cell_size;
             map.lies_across = map.lies_beside * std::f32::consts::SQRT_2;

@@ -14,7 +14,7 @@ use crate::{
     Device, DeviceError,
     balance::{SUMS, Sum, book},
     kernels::{BUFFERS, Buffer, Kernel, kernels},
-    map::{HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
+    map::{HAS_WATER, Map, PUBLISHED_THERMAL, PUBLISHED_WATER, find_obstacle},
 };
 
 /// Clock and control: `State` in `shaders/sim/common.wgsl`, without its groups.
@@ -122,6 +122,7 @@ impl<'a> GpuRun<'a> {
             pipes,
             pipes,
             3 * pipes,
+            if map.flags & PUBLISHED_THERMAL != 0 { 4 * cells } else { 0 },
         ];
         let buffers: Vec<wgpu::Buffer> = sizes
             .into_iter()
