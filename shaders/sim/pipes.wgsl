@@ -106,7 +106,7 @@ fn capacity(place: vec2<i32>, depth: f32, velocity: vec2<f32>) -> f32 {
     let tilt = select(sine_squared(slope[0]), collision_squared(slope[0], slope[1], velocity), collides);
     let speed_square = velocity.x * velocity.x + velocity.y * velocity.y;
     let wet = select(0.0, max(1.0 - depth * map.per_depth, 0.0), depth > 0.0);
-    return map.capacity * sqrt(max(tilt, map.least_tilt * map.least_tilt) * speed_square) * wet;
+    return map.free.capacity * sqrt(max(tilt, map.least_tilt * map.least_tilt) * speed_square) * wet;
 }
 
 // Computes depth and velocity (eqs 6 to 8), and the transport capacity (eqs 9 to 11).
@@ -177,9 +177,9 @@ fn exchange(
         let s = suspended[cell];
         let soft = softness[cell];
         let deficit = moved[sediment] - s;
-        let dissolves = min(map.suspension * state.dt * soft * max(deficit, 0.0), depth);
+        let dissolves = min(map.free.suspension * state.dt * soft * max(deficit, 0.0), depth);
         let surplus = max(-deficit, 0.0);
-        let settles = min(map.deposition * state.dt * surplus, select(s, min(s, depth), displaces));
+        let settles = min(map.free.deposition * state.dt * surplus, select(s, min(s, depth), displaces));
         // Sand is eroded first; deposits become part of the solid.
         let from_sand = min(dissolves, old_sand);
         let dug = rounded(old_bedrock - (dissolves - from_sand));
@@ -188,7 +188,7 @@ fn exchange(
         taken = (old_sand - left) + (old_bedrock - dug);
         settled = laid - dug;
         let wet = max(depth + select(0.0, taken - settled, displaces), 0.0);
-        let stays = rounded(wet * max(1.0 - map.evaporation * state.dt, 0.0));
+        let stays = rounded(wet * max(1.0 - map.free.evaporation * state.dt, 0.0));
         evaporated = wet - stays;
         bedrock[cell] = laid;
         sand[cell] = left;

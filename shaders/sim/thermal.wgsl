@@ -20,13 +20,16 @@ const WHOLE: f32 = 1.5 * 8388608.0 * PORTION;
 const UNDER_WATER: f32 = 0.1;
 const DIAGONAL: f32 = 1.4142135;
 
-fn failing_share() -> f32 {
-    return min(map.failure * thermal_seconds(), 1.0);
+// Returns the fraction that fails in a tick.
+fn failing_share(mask: f32) -> f32 {
+    let seconds = thermal_seconds();
+    return lerp(min(map.free.failure * seconds, 1.0), min(map.masked.failure * seconds, 1.0), mask);
 }
 
 // Returns the stable height difference of rock of this softness to an orthogonal neighbour.
-fn talus(softness: f32) -> f32 {
-    return (1.0 - softness) * map.per_hardness + map.bias;
+fn talus(softness: f32, mask: f32) -> f32 {
+    let per_hardness = lerp(map.free.per_hardness, map.masked.per_hardness, mask);
+    return (1.0 - softness) * per_hardness + lerp(map.free.bias, map.masked.bias, mask);
 }
 
 // Computes the ground and the largest outflow to a neighbour, and those beyond the border.
@@ -42,23 +45,31 @@ fn find_loose(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     // At most an eighth to each neighbour; nothing where the rate is 0.
-    let eighth = select(0.0, 0.125 * sand[cell], failing_share() > 0.0);
+    let eighth = select(0.0, 0.125 * sand[cell], failing_share(mask_at(cell)) > 0.0);
     loose[ringed(place)] = vec2(bedrock[cell] + sand[cell], eighth);
 }
 
 // Returns the factor on the angle of repose of sand, as a slope, under water of this depth.
-fn submerged_slope_factor(depth: f32) -> f32 {
-    return mix(1.0, map.wet, min(depth / UNDER_WATER, 1.0));
+fn submerged_slope_factor(wet: f32, depth: f32) -> f32 {
+    return lerp(1.0, wet, min(depth * (1.0 / UNDER_WATER), 1.0));
 }
 
-// Returns the sand that slides from a cell to a neighbour; inflow is negative. `lies` is the stable height difference of dry sand.
-fn pair_flux(place: vec2<i32>, offset: vec2<i32>, lies: f32) -> f32 {
+// Returns the stable height difference of the sand of a cell to a neighbour beside it or at a corner.
+fn stable_drop(cell: u32, is_corner: bool) -> f32 {
+    let mask = mask_at(cell);
+    let beside = lerp(map.free.lies_beside, map.masked.lies_beside, mask);
+    let dry = select(beside, lerp(map.free.lies_across, map.masked.lies_across, mask), is_corner);
+    return dry * submerged_slope_factor(lerp(map.free.wet, map.masked.wet, mask), water[cell]);
+}
+
+// Returns the sand that slides from a cell to a neighbour; inflow is negative.
+fn pair_flux(place: vec2<i32>, offset: vec2<i32>) -> f32 {
     let here = loose[ringed(place)];
     let there = loose[ringed(place + offset)];
     let fall = here.x - there.x;
     let donor = select(place + offset, place, fall > 0.0);
     let eighth = select(there.y, here.y, fall > 0.0);
-    let stable = lies * submerged_slope_factor(water[cell_of(donor)]);
+    let stable = stable_drop(cell_of(donor), offset.x != 0 && offset.y != 0);
     let slides = min(SLIDE_FRACTION * max(abs(fall) - stable, 0.0), eighth);
     let whole = rounded(rounded(slides - 0.5 * PORTION) + WHOLE) - WHOLE;
     return select(-whole, whole, fall > 0.0);
@@ -87,7 +98,7 @@ fn slide(
                 if right == 0 && down == 0 { continue; }
                 let offset = vec2(right, down);
                 let is_corner = right != 0 && down != 0;
-                let flux = pair_flux(place, offset, select(map.lies_beside, map.lies_across, is_corner));
+                let flux = pair_flux(place, offset);
                 leaves += flux;
                 goes += max(flux, 0.0);
                 let near = loose[ringed(place + offset)].x;
@@ -98,10 +109,10 @@ fn slide(
         // Rock is never less steep than its sand; sand on the rock is part of the excess.
         let old_rock = bedrock[cell];
         let old_sand = sand[cell];
-        let lies = map.lies_beside * submerged_slope_factor(water[cell]);
-        let stable = max(talus(softness[cell]), lies);
+        let mask = mask_at(cell);
+        let stable = max(talus(softness[cell], mask), stable_drop(cell, false));
         let excess = max((old_rock - beside) - stable, (old_rock - corner) - stable * DIAGONAL);
-        let rock = rounded(old_rock - 0.5 * failing_share() * softness[cell] * max(excess - old_sand, 0.0));
+        let rock = rounded(old_rock - 0.5 * failing_share(mask) * softness[cell] * max(excess - old_sand, 0.0));
         crumbled = old_rock - rock;
         bedrock[cell] = rock;
         let old = rounded(old_sand + crumbled);
@@ -129,7 +140,7 @@ fn find_solid(@builtin(global_invocation_id) id: vec3<u32>) {
         solid[ringed(place)] = vec2(start[cell], 0.0);
         return;
     }
-    solid[ringed(place)] = vec2(bedrock[cell] + sand[cell], talus(softness[cell]));
+    solid[ringed(place)] = vec2(bedrock[cell] + sand[cell], talus(softness[cell], 0.0));
 }
 
 // Offsets of the neighbours beside a cell and of those at its corners, opposite ones in pairs.
@@ -170,7 +181,7 @@ fn give(
         }
         let all = sum_neighbours(falls);
         let most = solid[ringed(place)].x - lowest;
-        let gives = 0.5 * failing_share() * softness[cell] * most / max(all, TINY);
+        let gives = 0.5 * failing_share(0.0) * softness[cell] * most / max(all, TINY);
         let goes = select(0.0, gives * all, all > 0.0);
         let old_bedrock = bedrock[cell];
         let old_sand = sand[cell];

@@ -5,7 +5,7 @@ use thalweg_sim::core::ledger::Ledger;
 use crate::map::{DISPLACES, HAS_THERMAL, HAS_WATER, Map, PUBLISHED_WATER};
 
 /// Number of sums of a workgroup.
-pub(crate) const SUMS: usize = 14;
+pub(crate) const SUMS: usize = 15;
 
 /// Sum of a workgroup, in metres times cells: the constants of `Group` in `shaders/sim/common.wgsl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,14 @@ pub(crate) enum Sum {
     Drained,
     SedimentLost,
     Rounded,
+    Edited,
 }
 
 /// Books the sums of a run, in cubic metres, under the processes that it has.
 pub(crate) fn book(ledger: &mut Ledger, map: &Map, sum: impl Fn(Sum) -> f64) {
+    if map.restores() {
+        ledger.solid.edits += sum(Sum::Edited);
+    }
     if map.flags & HAS_WATER != 0 {
         let (eroded, deposited, out) = (sum(Sum::Eroded), sum(Sum::Deposited), sum(Sum::WaterOut));
         let row = ledger.water.row("water");

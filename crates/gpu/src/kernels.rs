@@ -2,7 +2,9 @@
 
 use crate::{
     Device,
-    map::{HAS_THERMAL, HAS_WATER, Map, PUBLISHED_THERMAL, PUBLISHED_WATER},
+    map::{
+        HAS_RAIN_MAP, HAS_THERMAL, HAS_WATER, LIMITED_THERMAL, LIMITED_WATER, Map, PUBLISHED_THERMAL, PUBLISHED_WATER,
+    },
 };
 
 /// Buffers of a run, in the order of [`Buffer`].
@@ -22,12 +24,10 @@ pub(crate) enum Buffer {
     Surface,
     FluxX,
     FluxY,
-    SpeedX,
-    SpeedY,
+    Speed,
     NextX,
     NextY,
     Fluid,
-    Square,
     Sources,
     Rates,
     Dispatches,
@@ -37,11 +37,13 @@ pub(crate) enum Buffer {
     FluxBelow,
     Moved,
     Giving,
+    Mask,
+    Before,
 }
 
 use Buffer::{
-    Bedrock, Dispatches, Fluid, FluxAbove, FluxBelow, FluxLeft, FluxRight, FluxX, FluxY, Giving, Moved, NextX, NextY,
-    Rain, Rates, Sand, Softness, Sources, SpeedX, SpeedY, Square, Start, Surface, Suspended, Water,
+    Bedrock, Before, Dispatches, Fluid, FluxAbove, FluxBelow, FluxLeft, FluxRight, FluxX, FluxY, Giving, Mask, Moved,
+    NextX, NextY, Rain, Rates, Sand, Softness, Sources, Speed, Start, Surface, Suspended, Water,
 };
 
 /// Buffers of the state that a process keeps between ticks, by the name of its value.
@@ -55,6 +57,37 @@ const STATE_BUFFERS: [(&str, Buffer); 6] = [
 ];
 
 impl Buffer {
+    /// All buffers, in their order.
+    pub(crate) const ALL: [Self; BUFFERS] = [
+        Bedrock, Sand, Water, Suspended, Softness, Start, Rain, Surface, FluxX, FluxY, Speed, NextX, NextY, Fluid,
+        Sources, Rates, Dispatches, FluxLeft, FluxRight, FluxAbove, FluxBelow, Moved, Giving, Mask, Before,
+    ];
+
+    /// Returns the size that a run with these parameters and this number of cells of sources needs, in bytes.
+    pub(crate) fn bytes(self, map: &Map, source_cells: usize) -> usize {
+        let (width, height) = (map.width as usize, map.height as usize);
+        let (cells, ringed, corners) = (width * height, (width + 2) * (height + 2), (width + 1) * (height + 1));
+        let only_if = |is_needed: bool, bytes: usize| if is_needed { bytes } else { 0 };
+        let only_for = |need: Need, bytes: usize| only_if(need.is_met(map, source_cells > 0), bytes);
+        match self {
+            Bedrock | Sand | Water | Suspended | Softness | Start => 4 * cells,
+            Rain => only_if(map.flags & HAS_RAIN_MAP != 0, 4 * cells),
+            Surface => 8 * ringed,
+            FluxX | NextX => only_for(Need::CorrectedWater, 4 * (width + 1) * height),
+            FluxY | NextY => only_for(Need::CorrectedWater, 4 * width * (height + 1)),
+            Speed => only_for(Need::CorrectedWater, 8 * corners),
+            Fluid => only_for(Need::CorrectedWater, 8 * cells),
+            FluxLeft | FluxRight | FluxAbove | FluxBelow => only_for(Need::PublishedWater, 4 * cells),
+            Moved => only_for(Need::PublishedWater, 12 * cells),
+            Giving => only_for(Need::PublishedThermal, 4 * cells),
+            Mask => only_if(map.uses_mask(), 4 * cells),
+            Before => only_if(map.restores(), 8 * cells),
+            Sources => 16 * source_cells,
+            Rates => 4 * source_cells,
+            Dispatches => 4 * 15,
+        }
+    }
+
     /// Returns the buffer of a value that a process keeps between ticks.
     pub(crate) fn of_state(name: &str) -> Option<Self> {
         STATE_BUFFERS.into_iter().find(|(known, _)| *known == name).map(|(_, buffer)| buffer)
@@ -67,6 +100,7 @@ pub(crate) enum Shader {
     Water,
     Pipes,
     Thermal,
+    Mask,
 }
 
 /// Condition under which a run needs a kernel.
@@ -80,6 +114,8 @@ pub(crate) enum Need {
     PublishedWater,
     CorrectedThermal,
     PublishedThermal,
+    LimitedWater,
+    LimitedThermal,
 }
 
 impl Need {
@@ -89,12 +125,14 @@ impl Need {
         match self {
             Self::Always => true,
             Self::Sources => has_sources,
-            Self::Rain => map.rain > 0.0,
+            Self::Rain => map.free.rain.max(map.masked.rain) > 0.0,
             Self::Water => has_water,
             Self::CorrectedWater => has_water && !is_published,
             Self::PublishedWater => is_published,
             Self::CorrectedThermal => map.flags & (HAS_THERMAL | PUBLISHED_THERMAL) == HAS_THERMAL,
             Self::PublishedThermal => map.flags & PUBLISHED_THERMAL != 0,
+            Self::LimitedWater => map.flags & LIMITED_WATER != 0,
+            Self::LimitedThermal => map.flags & LIMITED_THERMAL != 0,
         }
     }
 }
@@ -122,9 +160,30 @@ pub(crate) struct KernelInfo {
 const SOURCES: Dispatch = Dispatch::Planned(0);
 const WATER: Dispatch = Dispatch::Planned(3);
 const THERMAL: Dispatch = Dispatch::Planned(6);
+const WATER_BEGINS: Dispatch = Dispatch::Planned(9);
+const WATER_ENDS: Dispatch = Dispatch::Planned(12);
+
+impl Dispatch {
+    /// Returns the numbers of workgroups of all planned dispatches: those along the first axis change from step to step.
+    pub(crate) fn all([columns, rows]: [u32; 2]) -> [u32; 15] {
+        let mut all = [columns, rows, 1].repeat(5);
+        all[..3].copy_from_slice(&[0, 1, 1]);
+        std::array::from_fn(|number| all[number])
+    }
+}
+
+const fn save(need: Need, dispatch: Dispatch) -> KernelInfo {
+    let buffers = &[(0, Bedrock, false), (1, Sand, false), (2, Before, false)];
+    KernelInfo { name: "masked", shader: Shader::Mask, need, dispatch, buffers }
+}
+
+const fn restore(need: Need, dispatch: Dispatch) -> KernelInfo {
+    let buffers = &[(0, Bedrock, false), (1, Sand, false), (2, Before, false), (20, Mask, true)];
+    KernelInfo { name: "restore_masked", shader: Shader::Mask, need, dispatch, buffers }
+}
 
 /// Kernels of a step, in their order.
-const KERNELS: [KernelInfo; 19] = [
+const KERNELS: [KernelInfo; 23] = [
     KernelInfo {
         name: "plan",
         shader: Shader::Water,
@@ -132,6 +191,7 @@ const KERNELS: [KernelInfo; 19] = [
         dispatch: Dispatch::One,
         buffers: &[(18, Dispatches, false)],
     },
+    save(Need::LimitedWater, WATER_BEGINS),
     KernelInfo {
         name: "run_sources",
         shader: Shader::Water,
@@ -144,7 +204,7 @@ const KERNELS: [KernelInfo; 19] = [
         shader: Shader::Water,
         need: Need::Rain,
         dispatch: WATER,
-        buffers: &[(2, Water, false), (6, Rain, true)],
+        buffers: &[(2, Water, false), (6, Rain, true), (20, Mask, true)],
     },
     KernelInfo {
         name: "find_surface",
@@ -165,7 +225,7 @@ const KERNELS: [KernelInfo; 19] = [
         shader: Shader::Water,
         need: Need::CorrectedWater,
         dispatch: WATER,
-        buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, SpeedX, false), (11, SpeedY, false)],
+        buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, Speed, false)],
     },
     KernelInfo {
         name: "find_fluxes",
@@ -176,10 +236,10 @@ const KERNELS: [KernelInfo; 19] = [
             (7, Surface, false),
             (8, FluxX, false),
             (9, FluxY, false),
-            (10, SpeedX, false),
-            (11, SpeedY, false),
+            (10, Speed, false),
             (12, NextX, false),
             (13, NextY, false),
+            (20, Mask, true),
         ],
     },
     KernelInfo {
@@ -213,7 +273,7 @@ const KERNELS: [KernelInfo; 19] = [
             (8, FluxX, false),
             (9, FluxY, false),
             (14, Fluid, false),
-            (15, Square, false),
+            (7, Surface, false),
         ],
     },
     KernelInfo {
@@ -228,7 +288,7 @@ const KERNELS: [KernelInfo; 19] = [
             (3, Suspended, false),
             (4, Softness, true),
             (7, Surface, false),
-            (15, Square, false),
+            (20, Mask, true),
         ],
     },
     KernelInfo {
@@ -281,19 +341,28 @@ const KERNELS: [KernelInfo; 19] = [
         dispatch: WATER,
         buffers: &[(3, Suspended, false), (10, Moved, false)],
     },
+    restore(Need::LimitedWater, WATER_ENDS),
+    save(Need::LimitedThermal, THERMAL),
     KernelInfo {
         name: "find_loose",
         shader: Shader::Thermal,
         need: Need::CorrectedThermal,
         dispatch: THERMAL,
-        buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false)],
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false), (20, Mask, true)],
     },
     KernelInfo {
         name: "slide",
         shader: Shader::Thermal,
         need: Need::CorrectedThermal,
         dispatch: THERMAL,
-        buffers: &[(0, Bedrock, false), (1, Sand, false), (2, Water, true), (3, Softness, true), (5, Surface, false)],
+        buffers: &[
+            (0, Bedrock, false),
+            (1, Sand, false),
+            (2, Water, true),
+            (3, Softness, true),
+            (5, Surface, false),
+            (20, Mask, true),
+        ],
     },
     KernelInfo {
         name: "find_solid",
@@ -316,11 +385,13 @@ const KERNELS: [KernelInfo; 19] = [
         dispatch: THERMAL,
         buffers: &[(0, Bedrock, false), (6, Surface, false), (7, Giving, false)],
     },
+    restore(Need::LimitedThermal, THERMAL),
 ];
 
 const COMMON: &str = include_str!("../../../shaders/sim/common.wgsl");
 const WATER_SHADER: &str = include_str!("../../../shaders/sim/water.wgsl");
 const PIPES_SHADER: &str = include_str!("../../../shaders/sim/pipes.wgsl");
+const MASK_SHADER: &str = include_str!("../../../shaders/sim/mask.wgsl");
 const THERMAL_SHADER: &str = include_str!("../../../shaders/sim/thermal.wgsl");
 
 impl Shader {
@@ -330,6 +401,7 @@ impl Shader {
             Self::Water => WATER_SHADER,
             Self::Pipes => PIPES_SHADER,
             Self::Thermal => THERMAL_SHADER,
+            Self::Mask => MASK_SHADER,
         };
         [COMMON, own].concat()
     }
@@ -375,7 +447,7 @@ pub(crate) fn kernels(device: &Device, [map, state]: [&wgpu::Buffer; 2], buffers
             source: wgpu::ShaderSource::Wgsl(shader.source().into()),
         })
     };
-    let modules = [Shader::Water, Shader::Pipes, Shader::Thermal].map(module);
+    let modules = [Shader::Water, Shader::Pipes, Shader::Thermal, Shader::Mask].map(module);
     let kernel = |info: &'static KernelInfo| {
         let entries: Vec<_> =
             info.buffers.iter().map(|&(binding, _, read_only)| entry(binding, storage(read_only))).collect();

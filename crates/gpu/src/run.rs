@@ -13,8 +13,8 @@ use thalweg_sim::{
 use crate::{
     Device, DeviceError,
     balance::{SUMS, Sum, book},
-    kernels::{BUFFERS, Buffer, Kernel, kernels},
-    map::{HAS_WATER, Map, PUBLISHED_THERMAL, PUBLISHED_WATER, find_obstacle},
+    kernels::{Buffer, Dispatch, Kernel, kernels},
+    map::{HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
 };
 
 /// Clock and control: `State` in `shaders/sim/common.wgsl`, without its groups.
@@ -32,6 +32,8 @@ struct Clock {
     substeps: u32,
     tick_seconds: f32,
     seconds: [f32; 2],
+    cut: u32,
+    unused: u32,
 }
 
 /// Sums and counts of a workgroup: `Group` in `shaders/sim/common.wgsl`.
@@ -93,47 +95,17 @@ impl<'a> GpuRun<'a> {
                 mapped_at_creation: false,
             })
         };
-        let (faces_x, faces_y) = ((width + 1) * height, width * (height + 1));
         let sources: Vec<Source> = if map.flags & HAS_WATER != 0 { terrain.sources.clone() } else { Vec::new() };
-        let pipes = if map.flags & PUBLISHED_WATER != 0 { 4 * cells } else { 0 };
         let source_cells: usize = sources.iter().map(|source| source.cells(terrain).len()).sum();
-        let sizes: [usize; BUFFERS] = [
-            4 * cells,
-            4 * cells,
-            4 * cells,
-            4 * cells,
-            4 * cells,
-            4 * cells,
-            if terrain.rain.is_some() { 4 * cells } else { 4 },
-            8 * ringed,
-            4 * faces_x,
-            4 * faces_y,
-            4 * faces_x,
-            4 * faces_y,
-            4 * faces_x,
-            4 * faces_y,
-            8 * cells,
-            4 * cells,
-            16 * source_cells,
-            4 * source_cells,
-            4 * 9,
-            pipes,
-            pipes,
-            pipes,
-            pipes,
-            3 * pipes,
-            if map.flags & PUBLISHED_THERMAL != 0 { 4 * cells } else { 0 },
-        ];
-        let buffers: Vec<wgpu::Buffer> = sizes
+        let buffers: Vec<wgpu::Buffer> = Buffer::ALL
             .into_iter()
-            .enumerate()
-            .map(|(index, bytes)| {
-                let indirect = if index == Buffer::Dispatches as usize {
+            .map(|place| {
+                let indirect = if place == Buffer::Dispatches {
                     wgpu::BufferUsages::INDIRECT
                 } else {
                     wgpu::BufferUsages::empty()
                 };
-                buffer(bytes, usage | indirect)
+                buffer(place.bytes(&map, source_cells), usage | indirect)
             })
             .collect();
         let state = buffer(size_of::<Clock>() + size_of::<Group>() * groups[0] * groups[1], usage);
@@ -152,11 +124,10 @@ impl<'a> GpuRun<'a> {
         if let Some(rain) = &terrain.rain {
             write(&buffers[Buffer::Rain as usize], bytemuck::cast_slice(&rain[..]));
         }
-        let [columns, rows] = map.groups();
-        write(
-            &buffers[Buffer::Dispatches as usize],
-            bytemuck::bytes_of(&[0, 1, 1, columns, rows, 1, columns, rows, 1]),
-        );
+        if let Some(mask) = terrain.mask.as_ref().filter(|_| map.uses_mask()) {
+            write(&buffers[Buffer::Mask as usize], bytemuck::cast_slice(&mask[..]));
+        }
+        write(&buffers[Buffer::Dispatches as usize], bytemuck::bytes_of(&Dispatch::all(map.groups())));
         write(&uniform, bytemuck::bytes_of(&map));
         let mut clock = Clock::default();
         let Simulation { slots, terrain, .. } = simulation;
