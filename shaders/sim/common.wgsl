@@ -1,6 +1,29 @@
 // The map, the layers' neighbourhoods and the tallies, which all kernels of the simulation share.
 
+// Parameters that the mask can scale.
+struct Coefficients {
+    // Rain per second, Manning's n, evaporation per second.
+    rain: f32,
+    roughness: f32,
+    evaporation: f32,
+    // Transport capacity, rates of suspension and deposition.
+    capacity: f32,
+    suspension: f32,
+    deposition: f32,
+    // Stable height differences of sand to a neighbour beside and at a corner; their factor under water.
+    lies_beside: f32,
+    lies_across: f32,
+    wet: f32,
+    // Talus of rock per hardness and at hardness 0; failure rate.
+    per_hardness: f32,
+    bias: f32,
+    failure: f32,
+}
+
 struct Map {
+    // Parameters where the mask is 0 and where it is 1.
+    free: Coefficients,
+    masked: Coefficients,
     width: u32,
     height: u32,
     // 0: walls, 1: open, 2: periodic.
@@ -13,27 +36,19 @@ struct Map {
     // Simulated seconds of a tick, and of a tick of thermal erosion alone.
     seconds: f32,
     thermal_seconds: f32,
-    // Rain per second, gravity, g·n² and 1/(1 + evaporation·Δt) as a rate.
-    rain: f32,
+    // Gravity, morphological acceleration, 1/depth limit of erosion.
     gravity: f32,
-    roughness: f32,
-    evaporation: f32,
-    // Transport capacity, rates of suspension and deposition, morphological acceleration.
-    capacity: f32,
-    suspension: f32,
-    deposition: f32,
     acceleration: f32,
-    // 1/depth limit of erosion; stable height differences of sand to a neighbour beside and at a corner; their factor under water.
     per_depth: f32,
-    lies_beside: f32,
-    lies_across: f32,
-    wet: f32,
-    // Talus of rock per hardness and at hardness 0; failure rate.
-    per_hardness: f32,
-    bias: f32,
-    failure: f32,
-    // Processes, whether the rain is a map, and whether thermal erosion has its own time step.
+    // Processes and their options.
     flags: u32,
+    // Published water: gravity times the cross-section of a pipe, longest stable step, lower limit of sin α, rate of softening.
+    pipe_push: f32,
+    stable: f32,
+    least_tilt: f32,
+    softening: f32,
+    // 0, which compilers do not know.
+    zero: u32,
 }
 
 const WALL: u32 = 0u;
@@ -44,9 +59,18 @@ const HAS_WATER: u32 = 1u;
 const HAS_THERMAL: u32 = 2u;
 const HAS_RAIN_MAP: u32 = 4u;
 const HAS_OWN_TIME: u32 = 8u;
+const PUBLISHED_WATER: u32 = 16u;
+const COLLIDES: u32 = 32u;
+const DISPLACES: u32 = 64u;
+const PUBLISHED_THERMAL: u32 = 128u;
+const SCALED_BY_MASK: u32 = 256u;
+
+const TINY: f32 = 1.1754944e-38;
+// Square, in m², of the depth below which the velocity of a film is damped.
+const FILM_SQUARE: f32 = 1e-6;
 
 // Sums of a workgroup, each with the compensation of its rounding, and its counts.
-const SUMS: u32 = 12u;
+const SUMS: u32 = 15u;
 const ERODED: u32 = 0u;
 const DEPOSITED: u32 = 1u;
 const RAINED: u32 = 2u;
@@ -59,6 +83,9 @@ const CRUMBLED: u32 = 8u;
 const SLID_OUT: u32 = 9u;
 const SPRUNG: u32 = 10u;
 const DRAINED: u32 = 11u;
+const SEDIMENT_LOST: u32 = 12u;
+const ROUNDED: u32 = 13u;
+const EDITED: u32 = 14u;
 const COUNTS: u32 = 3u;
 const OUTFLOW_LIMITED: u32 = 0u;
 const EROSION_LIMITED: u32 = 1u;
@@ -87,6 +114,8 @@ struct State {
     // Simulated seconds of the last tick; sum over all ticks with its compensation.
     tick_seconds: f32,
     seconds: vec2<f32>,
+    // Ticks in which the whole excess of slopes failed.
+    cut: u32,
     groups: array<Group>,
 }
 
@@ -98,12 +127,38 @@ fn thermal_seconds() -> f32 {
 
 @group(0) @binding(0) var<uniform> map: Map;
 @group(0) @binding(1) var<storage, read_write> state: State;
+@group(1) @binding(20) var<storage, read> mask: array<f32>;
+
+// Returns the mask in a cell, if it scales parameters.
+fn mask_at(cell: u32) -> f32 {
+    if (map.flags & SCALED_BY_MASK) == 0u {
+        return 0.0;
+    }
+    return clamp(mask[cell], 0.0, 1.0);
+}
+
+// Interpolates a number between its unmasked and masked values by the mask.
+fn lerp(unmasked: f32, under: f32, mask: f32) -> f32 {
+    return unmasked + (under - unmasked) * mask;
+}
+
+// Returns a number rounded to single precision: no compiler contracts or cancels the operation behind it with later ones.
+fn rounded(number: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(number) | map.zero);
+}
 
 // Returns the sum of a compensated sum and a number (Neumaier 1974).
 fn compensated(sum: vec2<f32>, number: f32) -> vec2<f32> {
-    let total = sum.x + number;
+    let total = rounded(sum.x + number);
     let lost = select((number - total) + sum.x, (sum.x - total) + number, abs(sum.x) >= abs(number));
     return vec2(total, sum.y + lost);
+}
+
+// Adds a limited amount to a layer: if rounding would add more than the amount, the result is the next lower number.
+fn add_limited(layer: f32, amount: f32) -> f32 {
+    let laid = rounded(layer + amount);
+    let below = rounded(max(laid - rounded(abs(laid) * 8e-8), layer));
+    return select(laid, below, laid - layer > amount);
 }
 
 var<workgroup> shared_sums: array<f32, 256>;

@@ -1,5 +1,5 @@
 // Shallow water with friction, erosion, transport and deposition: the corrected mode of the process `water`, one kernel per function of
-// its module `friction`.
+// its module `friction`, and what both modes share: the plan of the steps, rain, springs and the surface of the fluid.
 
 @group(1) @binding(0) var<storage, read_write> bedrock: array<f32>;
 @group(1) @binding(1) var<storage, read_write> sand: array<f32>;
@@ -8,19 +8,16 @@
 @group(1) @binding(4) var<storage, read> softness: array<f32>;
 @group(1) @binding(5) var<storage, read> start: array<f32>;
 @group(1) @binding(6) var<storage, read> rain_map: array<f32>;
-// Ground and level of the fluid, with a ring around the map.
+// Ground, and level of the fluid or, after the flow, the square of its speed; with a ring around the map.
 @group(1) @binding(7) var<storage, read_write> surface: array<vec2<f32>>;
-// Fluxes across the faces left of the cells and above them, before and after a step, and the velocities there before it.
+// Fluxes across the faces left of the cells and above them, before and after a step, and both velocities there before it.
 @group(1) @binding(8) var<storage, read_write> flux_x: array<f32>;
 @group(1) @binding(9) var<storage, read_write> flux_y: array<f32>;
-@group(1) @binding(10) var<storage, read_write> speed_x: array<f32>;
-@group(1) @binding(11) var<storage, read_write> speed_y: array<f32>;
+@group(1) @binding(10) var<storage, read_write> speed: array<vec2<f32>>;
 @group(1) @binding(12) var<storage, read_write> next_x: array<f32>;
 @group(1) @binding(13) var<storage, read_write> next_y: array<f32>;
 // Concentration of sediment in the fluid of a cell, and the fraction of its outflow that it can supply.
 @group(1) @binding(14) var<storage, read_write> fluid: array<vec2<f32>>;
-// Square of the speed of the flow in a cell.
-@group(1) @binding(15) var<storage, read_write> square: array<f32>;
 // Cells of springs and drains with the range of their rates, and the rates in metres per second.
 @group(1) @binding(16) var<storage, read> sources: array<vec4<u32>>;
 @group(1) @binding(17) var<storage, read> rates: array<f32>;
@@ -30,28 +27,25 @@
 const COURANT: f32 = 0.5;
 const MOST_STEPS: f32 = 16.0;
 const FILM: f32 = 0.01;
-const FILM_SQUARE: f32 = 1e-6;
 const DRY: f32 = 1e-5;
 const DEEPER: f32 = 0.75;
 const CARRIES: f32 = 2e-5;
 const MOST_LOAD: f32 = 0.5;
 const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;
-const TINY: f32 = 1.1754944e-38;
 
 fn suspended_fraction() -> f32 {
     return 1.0 / map.acceleration;
 }
 
+// Returns x^(−1/3) of a positive number by the polynomial of the processor.
 fn inverse_cube_root(number: f32) -> f32 {
-    return exp2(log2(number) * (-1.0 / 3.0));
-}
-
-// Adds a limited amount to a layer: if rounding would add more than the amount, the result is the next lower number.
-fn add_limited(layer: f32, amount: f32) -> f32 {
-    let laid = layer + amount;
-    let below = max(laid - abs(laid) * 8e-8, layer);
-    return select(laid, below, laid - layer > amount);
+    let bits = 1419902976.0 + f32(bitcast<i32>(number)) * (-1.0 / 3.0);
+    let start = bitcast<f32>(i32(bits));
+    let e = 1.0 - (number * start) * (start * start);
+    let low = 0.99999802 + 0.33333084 * e;
+    let high = 0.22373596 + 0.17413585 * e;
+    return start * (low + high * (e * e));
 }
 
 // Plans the next substep, and starts the next tick if the last one is done.
@@ -64,7 +58,8 @@ fn plan() {
         begins = runs;
         if runs && (map.flags & HAS_WATER) != 0u {
             let wave = max(bitcast<f32>(atomicLoad(&state.wave)), sqrt(map.gravity * bitcast<f32>(atomicLoad(&state.deepest))));
-            let stable = COURANT * map.size / max(wave, sqrt(map.gravity * FILM));
+            let on_flow = COURANT * map.size / max(wave, sqrt(map.gravity * FILM));
+            let stable = select(on_flow, map.stable, (map.flags & PUBLISHED_WATER) != 0u);
             let steps = max(ceil(map.seconds / stable), 1.0);
             state.left = u32(min(steps, MOST_STEPS));
             state.dt = min(map.seconds / f32(state.left), stable);
@@ -77,6 +72,7 @@ fn plan() {
         }
         if runs {
             state.seconds = compensated(state.seconds, state.tick_seconds);
+            state.cut += select(0u, 1u, max(map.free.failure, map.masked.failure) * thermal_seconds() > 1.0);
         }
     }
     var ends = false;
@@ -90,6 +86,9 @@ fn plan() {
     dispatches[0] = select(0u, 1u, begins && (map.flags & HAS_WATER) != 0u);
     dispatches[3] = select(0u, map.groups, runs && (map.flags & HAS_WATER) != 0u);
     dispatches[6] = select(0u, map.groups, ends && (map.flags & HAS_THERMAL) != 0u);
+    // The first and the last substep of the water.
+    dispatches[9] = select(0u, map.groups, begins && (map.flags & HAS_WATER) != 0u);
+    dispatches[12] = select(0u, map.groups, ends && (map.flags & HAS_WATER) != 0u);
     if runs {
         // Overwritten by the step.
         atomicStore(&state.wave, 0u);
@@ -106,7 +105,7 @@ fn run_sources(@builtin(local_invocation_index) local: u32) {
         let source = sources[number];
         for (var rate = source.y; rate < source.z; rate++) {
             let before = water[source.x];
-            let depth = max(before + rates[rate] * state.tick_seconds, 0.0);
+            let depth = rounded(max(before + rates[rate] * state.tick_seconds, 0.0));
             water[source.x] = depth;
             given += max(depth - before, 0.0);
             taken -= min(depth - before, 0.0);
@@ -127,13 +126,14 @@ fn fall(
     var rained = 0.0;
     if on_map(place) {
         let cell = cell_of(place);
-        var amount = map.rain * state.dt;
+        var amount = lerp(map.free.rain * state.dt, map.masked.rain * state.dt, mask_at(cell));
         if (map.flags & HAS_RAIN_MAP) != 0u {
             amount *= rain_map[cell];
         }
         let before = water[cell];
-        water[cell] = before + amount;
-        rained = water[cell] - before;
+        let wet = rounded(before + amount);
+        water[cell] = wet;
+        rained = wet - before;
     }
     tally(local, group_of(group), RAINED, rained);
 }
@@ -152,7 +152,9 @@ fn find_surface(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let ground = bedrock[cell] + sand[cell];
-    surface[ringed(place)] = vec2(ground, ground + (water[cell] + suspended[cell] * suspended_fraction()));
+    // Published sediment does not raise the surface.
+    let fraction = select(suspended_fraction(), 0.0, (map.flags & PUBLISHED_WATER) != 0u);
+    surface[ringed(place)] = vec2(ground, ground + (water[cell] + suspended[cell] * fraction));
 }
 
 // Returns the depth of the fluid at a face between two cells, and its velocity there for a flux.
@@ -168,20 +170,30 @@ fn wave_speed(depth: f32, speed: f32) -> f32 {
     return abs(speed) + sqrt(map.gravity * max(depth, FILM));
 }
 
-fn face_x(x: i32, y: i32) -> u32 {
-    var column = x;
+// Returns the column or row of faces nearest to one beyond the map, or the one that continues a periodic map.
+fn on_faces(place: i32, side: u32) -> u32 {
     if map.edge == WRAP {
-        column = (x + i32(map.width)) % i32(map.width);
+        return u32((place + i32(side)) % i32(side));
     }
-    return on_side(y, map.height) * (map.width + 1u) + u32(clamp(column, 0, i32(map.width)));
+    return u32(clamp(place, 0, i32(side)));
+}
+
+// Indices of the faces left of a cell and above it.
+fn face_x(x: i32, y: i32) -> u32 {
+    return on_side(y, map.height) * (map.width + 1u) + on_faces(x, map.width);
 }
 
 fn face_y(x: i32, y: i32) -> u32 {
-    var row = y;
-    if map.edge == WRAP {
-        row = (y + i32(map.height)) % i32(map.height);
-    }
-    return u32(clamp(row, 0, i32(map.height))) * map.width + on_side(x, map.width);
+    return on_faces(y, map.height) * map.width + on_side(x, map.width);
+}
+
+// Velocities at these faces.
+fn speed_x(x: i32, y: i32) -> f32 {
+    return speed[face_x(x, y)].x;
+}
+
+fn speed_y(x: i32, y: i32) -> f32 {
+    return speed[on_faces(y, map.height) * (map.width + 1u) + on_side(x, map.width)].y;
 }
 
 // Computes the velocities at the faces, and the speed of the fastest wave.
@@ -191,17 +203,19 @@ fn find_speeds(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invo
     let fastest = map.size / state.dt;
     var wave = 0.0;
     let here = surface[ringed(min(place, vec2(i32(map.width), i32(map.height))))];
+    var speeds = vec2(0.0);
     if place.x <= i32(map.width) && place.y < i32(map.height) {
-        let face = u32(place.y) * (map.width + 1u) + u32(place.x);
-        let found = depth_and_speed(surface[ringed(place - vec2(1, 0))], here, flux_x[face]);
-        speed_x[face] = clamp(found.y, -fastest, fastest);
+        let found = depth_and_speed(surface[ringed(place - vec2(1, 0))], here, flux_x[u32(place.y) * (map.width + 1u) + u32(place.x)]);
+        speeds.x = clamp(found.y, -fastest, fastest);
         wave = wave_speed(found.x, found.y);
     }
     if place.x < i32(map.width) && place.y <= i32(map.height) {
-        let face = u32(place.y) * map.width + u32(place.x);
-        let found = depth_and_speed(surface[ringed(place - vec2(0, 1))], here, flux_y[face]);
-        speed_y[face] = clamp(found.y, -fastest, fastest);
+        let found = depth_and_speed(surface[ringed(place - vec2(0, 1))], here, flux_y[u32(place.y) * map.width + u32(place.x)]);
+        speeds.y = clamp(found.y, -fastest, fastest);
         wave = max(wave, wave_speed(found.x, found.y));
+    }
+    if place.x <= i32(map.width) && place.y <= i32(map.height) {
+        speed[u32(place.y) * (map.width + 1u) + u32(place.x)] = speeds;
     }
     let most = largest(local, wave);
     if local == 0u {
@@ -218,6 +232,20 @@ struct Faces {
     // Velocities at the parallel faces on either side, and twice the transverse fluxes there.
     beside: vec2<f32>,
     crossing: vec2<f32>,
+    // g·Δt·n² there.
+    drag: f32,
+}
+
+// Returns g·Δt·n² in a cell.
+fn drag_at(cell: u32) -> f32 {
+    let push = map.gravity * state.dt;
+    let unmasked = push * map.free.roughness * map.free.roughness;
+    return lerp(unmasked, push * map.masked.roughness * map.masked.roughness, mask_at(cell));
+}
+
+// Returns the mean of g·Δt·n² on both sides of a face.
+fn mean_drag(before: vec2<i32>, after: vec2<i32>) -> f32 {
+    return 0.5 * (drag_at(cell_of(before)) + drag_at(cell_of(after)));
 }
 
 // Returns the flux of the next step across a face between two cells, before it is limited.
@@ -239,7 +267,7 @@ fn next_flux(faces: Faces, before: vec2<f32>, after: vec2<f32>) -> f32 {
     let whole = sqrt(own * own + sideways * sideways);
     let third = inverse_cube_root(safe);
     let fourth = third * third;
-    let drag = map.roughness * state.dt * whole * (fourth * fourth * fourth * third);
+    let drag = faces.drag * whole * (fourth * fourth * fourth * third);
     return select(0.0, driven / (1.0 + drag), depth > DRY);
 }
 
@@ -255,8 +283,9 @@ fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>) {
     if x <= width && y < height {
         var faces: Faces;
         faces.flux = vec3(flux_x[face_x(x - 1, y)], flux_x[face_x(x, y)], flux_x[face_x(x + 1, y)]);
-        faces.speed = vec3(speed_x[face_x(x - 1, y)], speed_x[face_x(x, y)], speed_x[face_x(x + 1, y)]);
-        faces.beside = vec2(speed_x[face_x(x, y - 1)], speed_x[face_x(x, y + 1)]);
+        faces.speed = vec3(speed_x(x - 1, y), speed_x(x, y), speed_x(x + 1, y));
+        faces.beside = vec2(speed_x(x, y - 1), speed_x(x, y + 1));
+        faces.drag = mean_drag(place - vec2(1, 0), place);
         faces.crossing = vec2(
             flux_y[face_y(x - 1, y)] + flux_y[face_y(x, y)],
             flux_y[face_y(x - 1, y + 1)] + flux_y[face_y(x, y + 1)],
@@ -268,8 +297,9 @@ fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>) {
     if x < width && y <= height {
         var faces: Faces;
         faces.flux = vec3(flux_y[face_y(x, y - 1)], flux_y[face_y(x, y)], flux_y[face_y(x, y + 1)]);
-        faces.speed = vec3(speed_y[face_y(x, y - 1)], speed_y[face_y(x, y)], speed_y[face_y(x, y + 1)]);
-        faces.beside = vec2(speed_y[face_y(x - 1, y)], speed_y[face_y(x + 1, y)]);
+        faces.speed = vec3(speed_y(x, y - 1), speed_y(x, y), speed_y(x, y + 1));
+        faces.beside = vec2(speed_y(x - 1, y), speed_y(x + 1, y));
+        faces.drag = mean_drag(place - vec2(0, 1), place);
         faces.crossing = vec2(
             flux_x[face_x(x, y - 1)] + flux_x[face_x(x, y)],
             flux_x[face_x(x + 1, y - 1)] + flux_x[face_x(x + 1, y)],
@@ -363,7 +393,7 @@ fn move_fluid(
         let fastest = map.size / state.dt;
         water[cell] = d;
         suspended[cell] = s;
-        square[cell] = min(dot(velocity, velocity), fastest * fastest);
+        surface[ringed(place)].y = min(dot(velocity, velocity), fastest * fastest);
         if map.edge == OPEN {
             var fluxes = 0.0;
             var loads = 0.0;
@@ -401,11 +431,15 @@ fn exchange(
         let fraction = suspended_fraction();
         let dt_over_l = state.dt / map.size;
         let step_fraction = clamp(max(100.0 / (map.acceleration * map.acceleration), 0.25 * dt_over_l), 0.005, 0.25);
+        let mask = mask_at(cell);
+        let square = surface[ringed(place)].y;
         // Transport capacity from the energy slope.
         let third = inverse_cube_root(max(d, DRY));
-        let slope = map.roughness / map.gravity * square[cell] * ((third * third) * (third * third));
-        let power = slope * slope / (1.0 + slope * slope) * square[cell];
-        let concentration = min(map.capacity * sqrt(power) * max(1.0 - d * map.per_depth, 0.0), MOST_LOAD);
+        let per_push = 1.0 / max(map.gravity * state.dt, TINY);
+        let slope = drag_at(cell) * per_push * square * ((third * third) * (third * third));
+        let power = slope * slope / (1.0 + slope * slope) * square;
+        let capacity = lerp(map.free.capacity, map.masked.capacity, mask);
+        let concentration = min(capacity * sqrt(power) * max(1.0 - d * map.per_depth, 0.0), MOST_LOAD);
         let deficit = (concentration * d - s * fraction) * map.acceleration;
         let here = surface[ringed(place)].x;
         let left = surface[ringed(place - vec2(1, 0))].x;
@@ -415,7 +449,7 @@ fn exchange(
         let lowest = min(min(left, right), min(above, below));
         let highest = max(max(left, right), max(above, below));
         // Sand first, then rock by its softness, to a small fraction of the depth below the lowest neighbour at most.
-        let suspension = map.suspension * state.dt;
+        let suspension = lerp(map.free.suspension * state.dt, map.masked.suspension * state.dt, mask);
         let want = max(deficit, 0.0);
         let wanted = want * (suspension / (1.0 + suspension));
         let gentle = max(step_fraction * max(here - lowest, 0.0), want * fraction);
@@ -428,19 +462,21 @@ fn exchange(
         let rest = (loose - from_sand) / ((loose + TINY) * (1.0 + hard));
         let from_rock = add_limited(s, min(want * (rest * hard), max(above_lowest - from_sand, 0.0))) - s;
         // Bed load fills a pool to the level of the bed around it; a cell that dries deposits all its sediment.
-        let deposition = map.deposition * state.dt;
+        let deposition = lerp(map.free.deposition * state.dt, map.masked.deposition * state.dt, mask);
         let share = deposition / (1.0 + deposition);
         let falls = min(max(lowest - here, 0.0), s * share);
         var settles = select(s, max(max(-deficit, 0.0) * share, falls), d > DRY);
         let room = max(step_fraction * max(highest - here, 0.0), settles * fraction);
         deposition_limited = settles > room;
-        settles = s - (s - min(settles, room));
-        let rock = old_bedrock - from_rock;
-        let remaining_sand = old_sand - from_sand;
+        settles = s - rounded(s - min(settles, room));
+        let rock = rounded(old_bedrock - from_rock);
+        let remaining_sand = rounded(old_sand - from_sand);
         let taken = (old_bedrock - rock) + (old_sand - remaining_sand);
         let laid = add_limited(remaining_sand, settles);
         let settled = laid - remaining_sand;
-        let remains = d / (1.0 + map.evaporation * state.dt);
+        let unmasked = 1.0 / (1.0 + map.free.evaporation * state.dt);
+        let stays = lerp(unmasked, 1.0 / (1.0 + map.masked.evaporation * state.dt), mask);
+        let remains = rounded(d * stays);
         bedrock[cell] = rock;
         sand[cell] = laid;
         water[cell] = remains;

@@ -2,10 +2,12 @@
 
 use std::sync::OnceLock;
 
-use crate::map::{HAS_THERMAL, HAS_WATER};
+use crate::map::{
+    HAS_RAIN_MAP, HAS_THERMAL, HAS_WATER, LIMITED_THERMAL, LIMITED_WATER, Map, PUBLISHED_THERMAL, PUBLISHED_WATER,
+};
 
 /// Buffers of a run, in the order of [`Buffer`].
-pub(crate) const BUFFERS: usize = 19;
+pub(crate) const BUFFERS: usize = 25;
 
 /// A buffer of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,27 +23,117 @@ pub(crate) enum Buffer {
     Surface,
     FluxX,
     FluxY,
-    SpeedX,
-    SpeedY,
+    Speed,
     NextX,
     NextY,
     Fluid,
-    Square,
     Sources,
     Rates,
     Dispatches,
+    FluxLeft,
+    FluxRight,
+    FluxAbove,
+    FluxBelow,
+    Moved,
+    Giving,
+    Mask,
+    Before,
 }
 
 use Buffer::{
-    Bedrock, Dispatches, Fluid, FluxX, FluxY, NextX, NextY, Rain, Rates, Sand, Softness, Sources, SpeedX, SpeedY,
-    Square, Start, Surface, Suspended, Water,
+    Bedrock, Before, Dispatches, Fluid, FluxAbove, FluxBelow, FluxLeft, FluxRight, FluxX, FluxY, Giving, Mask, Moved,
+    NextX, NextY, Rain, Rates, Sand, Softness, Sources, Speed, Start, Surface, Suspended, Water,
 };
+
+/// Buffers of the state that a process keeps between ticks, by the name of its value.
+const STATE_BUFFERS: [(&str, Buffer); 6] = [
+    ("flow x", FluxX),
+    ("flow y", FluxY),
+    ("flux left", FluxLeft),
+    ("flux right", FluxRight),
+    ("flux above", FluxAbove),
+    ("flux below", FluxBelow),
+];
+
+impl Buffer {
+    /// All buffers, in their order.
+    pub(crate) const ALL: [Self; BUFFERS] = [
+        Bedrock, Sand, Water, Suspended, Softness, Start, Rain, Surface, FluxX, FluxY, Speed, NextX, NextY, Fluid,
+        Sources, Rates, Dispatches, FluxLeft, FluxRight, FluxAbove, FluxBelow, Moved, Giving, Mask, Before,
+    ];
+
+    /// Returns the size that a run with these parameters and this number of cells of sources needs, in bytes.
+    pub(crate) fn bytes(self, map: &Map, source_cells: usize) -> usize {
+        let (width, height) = (map.width as usize, map.height as usize);
+        let (cells, ringed, corners) = (width * height, (width + 2) * (height + 2), (width + 1) * (height + 1));
+        let only_if = |is_needed: bool, bytes: usize| if is_needed { bytes } else { 0 };
+        let only_for = |need: Need, bytes: usize| only_if(need.is_met(map, source_cells > 0), bytes);
+        match self {
+            Bedrock | Sand | Water | Suspended | Softness | Start => 4 * cells,
+            Rain => only_if(map.flags & HAS_RAIN_MAP != 0, 4 * cells),
+            Surface => 8 * ringed,
+            FluxX | NextX => only_for(Need::CorrectedWater, 4 * (width + 1) * height),
+            FluxY | NextY => only_for(Need::CorrectedWater, 4 * width * (height + 1)),
+            Speed => only_for(Need::CorrectedWater, 8 * corners),
+            Fluid => only_for(Need::CorrectedWater, 8 * cells),
+            FluxLeft | FluxRight | FluxAbove | FluxBelow => only_for(Need::PublishedWater, 4 * cells),
+            Moved => only_for(Need::PublishedWater, 12 * cells),
+            Giving => only_for(Need::PublishedThermal, 4 * cells),
+            Mask => only_if(map.uses_mask(), 4 * cells),
+            Before => only_if(map.restores(), 8 * cells),
+            Sources => 16 * source_cells,
+            Rates => 4 * source_cells,
+            Dispatches => 4 * 15,
+        }
+    }
+
+    /// Returns the buffer of a value that a process keeps between ticks.
+    pub(crate) fn of_state(name: &str) -> Option<Self> {
+        STATE_BUFFERS.into_iter().find(|(known, _)| *known == name).map(|(_, buffer)| buffer)
+    }
+}
 
 /// Shader of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shader {
     Water,
+    Pipes,
     Thermal,
+    Mask,
+}
+
+/// Condition under which a run needs a kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    Always,
+    Sources,
+    Rain,
+    Water,
+    CorrectedWater,
+    PublishedWater,
+    CorrectedThermal,
+    PublishedThermal,
+    LimitedWater,
+    LimitedThermal,
+}
+
+impl Need {
+    /// Returns `true` if a run with these parameters and perhaps active sources meets the condition.
+    pub(crate) fn is_met(self, map: &Map, has_sources: bool) -> bool {
+        let (has_water, is_published) = (map.flags & HAS_WATER != 0, map.flags & PUBLISHED_WATER != 0);
+        match self {
+            Self::Always => true,
+            Self::Sources => has_sources,
+            Self::Rain => map.free.rain.max(map.masked.rain) > 0.0,
+            Self::Water => has_water,
+            Self::CorrectedWater => has_water && !is_published,
+            Self::PublishedWater => is_published,
+            Self::CorrectedThermal => map.flags & (HAS_THERMAL | PUBLISHED_THERMAL) == HAS_THERMAL,
+            Self::PublishedThermal => map.flags & PUBLISHED_THERMAL != 0,
+            Self::LimitedWater => map.flags & LIMITED_WATER != 0,
+            Self::LimitedThermal => map.flags & LIMITED_THERMAL != 0,
+        }
+    }
 }
 
 /// Number of workgroups of a kernel.
@@ -55,48 +147,75 @@ pub(crate) enum Dispatch {
 /// Buffer of a kernel: its binding, and whether it is only read.
 type Binding = (u32, Buffer, bool);
 
-/// A kernel: its function, its number of workgroups and its buffers.
+/// A kernel: its function, the condition under which it runs, its number of workgroups and its buffers.
 pub(crate) struct KernelInfo {
     pub(crate) name: &'static str,
     shader: Shader,
-    pub(crate) dispatch: Dispatch,
-    /// Flags of [`Map`](crate::map::Map), one of which it needs; 0 if it always runs.
-    pub(crate) needs: u32,
+    pub(crate) need: Need,
+    dispatch: Dispatch,
+    /// Bytes that it reads and writes per cell, each once, without masks.
+    pub(crate) bytes: u16,
     buffers: &'static [Binding],
 }
 
 const SOURCES: Dispatch = Dispatch::Planned(0);
 const WATER: Dispatch = Dispatch::Planned(3);
 const THERMAL: Dispatch = Dispatch::Planned(6);
+const WATER_BEGINS: Dispatch = Dispatch::Planned(9);
+const WATER_ENDS: Dispatch = Dispatch::Planned(12);
+
+impl Dispatch {
+    /// Returns the numbers of workgroups of all planned dispatches: those along the first axis change from step to step.
+    pub(crate) fn all([columns, rows]: [u32; 2]) -> [u32; 15] {
+        let mut all = [columns, rows, 1].repeat(5);
+        all[..3].copy_from_slice(&[0, 1, 1]);
+        std::array::from_fn(|number| all[number])
+    }
+}
+
+const fn save(need: Need, dispatch: Dispatch) -> KernelInfo {
+    let buffers = &[(0, Bedrock, false), (1, Sand, false), (2, Before, false)];
+    KernelInfo { name: "masked", shader: Shader::Mask, need, dispatch, bytes: 16, buffers }
+}
+
+const fn restore(need: Need, dispatch: Dispatch) -> KernelInfo {
+    let buffers = &[(0, Bedrock, false), (1, Sand, false), (2, Before, false), (20, Mask, true)];
+    KernelInfo { name: "restore_masked", shader: Shader::Mask, need, dispatch, bytes: 28, buffers }
+}
 
 /// Kernels of a step, in their order.
-static KERNELS: [KernelInfo; 12] = [
+static KERNELS: [KernelInfo; 23] = [
     KernelInfo {
         name: "plan",
         shader: Shader::Water,
+        need: Need::Always,
         dispatch: Dispatch::One,
-        needs: 0,
+        bytes: 0,
         buffers: &[(18, Dispatches, false)],
     },
+    save(Need::LimitedWater, WATER_BEGINS),
     KernelInfo {
         name: "run_sources",
         shader: Shader::Water,
+        need: Need::Sources,
         dispatch: SOURCES,
-        needs: HAS_WATER,
+        bytes: 0,
         buffers: &[(2, Water, false), (16, Sources, true), (17, Rates, true)],
     },
     KernelInfo {
         name: "fall",
         shader: Shader::Water,
+        need: Need::Rain,
         dispatch: WATER,
-        needs: HAS_WATER,
-        buffers: &[(2, Water, false), (6, Rain, true)],
+        bytes: 8,
+        buffers: &[(2, Water, false), (6, Rain, true), (20, Mask, true)],
     },
     KernelInfo {
         name: "find_surface",
         shader: Shader::Water,
+        need: Need::Water,
         dispatch: WATER,
-        needs: HAS_WATER,
+        bytes: 24,
         buffers: &[
             (0, Bedrock, false),
             (1, Sand, false),
@@ -109,30 +228,33 @@ static KERNELS: [KernelInfo; 12] = [
     KernelInfo {
         name: "find_speeds",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
-        needs: HAS_WATER,
-        buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, SpeedX, false), (11, SpeedY, false)],
+        bytes: 24,
+        buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, Speed, false)],
     },
     KernelInfo {
         name: "find_fluxes",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
-        needs: HAS_WATER,
+        bytes: 32,
         buffers: &[
             (7, Surface, false),
             (8, FluxX, false),
             (9, FluxY, false),
-            (10, SpeedX, false),
-            (11, SpeedY, false),
+            (10, Speed, false),
             (12, NextX, false),
             (13, NextY, false),
+            (20, Mask, true),
         ],
     },
     KernelInfo {
         name: "find_limits",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
-        needs: HAS_WATER,
+        bytes: 24,
         buffers: &[
             (2, Water, false),
             (3, Suspended, false),
@@ -144,29 +266,32 @@ static KERNELS: [KernelInfo; 12] = [
     KernelInfo {
         name: "limit_fluxes",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
-        needs: HAS_WATER,
+        bytes: 24,
         buffers: &[(8, FluxX, false), (9, FluxY, false), (12, NextX, false), (13, NextY, false), (14, Fluid, false)],
     },
     KernelInfo {
         name: "move_fluid",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
-        needs: HAS_WATER,
+        bytes: 36,
         buffers: &[
             (2, Water, false),
             (3, Suspended, false),
             (8, FluxX, false),
             (9, FluxY, false),
             (14, Fluid, false),
-            (15, Square, false),
+            (7, Surface, false),
         ],
     },
     KernelInfo {
         name: "exchange",
         shader: Shader::Water,
+        need: Need::CorrectedWater,
         dispatch: WATER,
-        needs: HAS_WATER,
+        bytes: 44,
         buffers: &[
             (0, Bedrock, false),
             (1, Sand, false),
@@ -174,34 +299,132 @@ static KERNELS: [KernelInfo; 12] = [
             (3, Suspended, false),
             (4, Softness, true),
             (7, Surface, false),
-            (15, Square, false),
+            (20, Mask, true),
         ],
     },
     KernelInfo {
+        name: "find_flow",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        bytes: 44,
+        buffers: &[
+            (2, Water, false),
+            (5, Surface, true),
+            (6, FluxLeft, false),
+            (7, FluxRight, false),
+            (8, FluxAbove, false),
+            (9, FluxBelow, false),
+        ],
+    },
+    KernelInfo {
+        name: "find_depth",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        bytes: 44,
+        buffers: &[
+            (2, Water, false),
+            (5, Surface, true),
+            (6, FluxLeft, false),
+            (7, FluxRight, false),
+            (8, FluxAbove, false),
+            (9, FluxBelow, false),
+            (10, Moved, false),
+        ],
+    },
+    KernelInfo {
+        name: "exchange",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        bytes: 60,
+        buffers: &[
+            (0, Bedrock, false),
+            (1, Sand, false),
+            (2, Water, false),
+            (3, Suspended, false),
+            (4, Softness, false),
+            (10, Moved, false),
+        ],
+    },
+    KernelInfo {
+        name: "transport",
+        shader: Shader::Pipes,
+        need: Need::PublishedWater,
+        dispatch: WATER,
+        bytes: 16,
+        buffers: &[(3, Suspended, false), (10, Moved, false)],
+    },
+    restore(Need::LimitedWater, WATER_ENDS),
+    save(Need::LimitedThermal, THERMAL),
+    KernelInfo {
         name: "find_loose",
         shader: Shader::Thermal,
+        need: Need::CorrectedThermal,
         dispatch: THERMAL,
-        needs: HAS_THERMAL,
-        buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false)],
+        bytes: 16,
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false), (20, Mask, true)],
     },
     KernelInfo {
         name: "slide",
         shader: Shader::Thermal,
+        need: Need::CorrectedThermal,
         dispatch: THERMAL,
-        needs: HAS_THERMAL,
-        buffers: &[(0, Bedrock, false), (1, Sand, false), (2, Water, true), (3, Softness, true), (5, Surface, false)],
+        bytes: 32,
+        buffers: &[
+            (0, Bedrock, false),
+            (1, Sand, false),
+            (2, Water, true),
+            (3, Softness, true),
+            (5, Surface, false),
+            (20, Mask, true),
+        ],
     },
+    KernelInfo {
+        name: "find_solid",
+        shader: Shader::Thermal,
+        need: Need::PublishedThermal,
+        dispatch: THERMAL,
+        bytes: 20,
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (3, Softness, true), (4, Start, true), (6, Surface, false)],
+    },
+    KernelInfo {
+        name: "give",
+        shader: Shader::Thermal,
+        need: Need::PublishedThermal,
+        dispatch: THERMAL,
+        bytes: 32,
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (3, Softness, true), (6, Surface, false), (7, Giving, false)],
+    },
+    KernelInfo {
+        name: "receive",
+        shader: Shader::Thermal,
+        need: Need::PublishedThermal,
+        dispatch: THERMAL,
+        bytes: 20,
+        buffers: &[(0, Bedrock, false), (6, Surface, false), (7, Giving, false)],
+    },
+    restore(Need::LimitedThermal, THERMAL),
 ];
 
 const COMMON: &str = include_str!("../../../shaders/sim/common.wgsl");
 const WATER_SHADER: &str = include_str!("../../../shaders/sim/water.wgsl");
+const PIPES_SHADER: &str = include_str!("../../../shaders/sim/pipes.wgsl");
+const MASK_SHADER: &str = include_str!("../../../shaders/sim/mask.wgsl");
 const PACK_SHADER: &str = include_str!("../../../shaders/sim/pack.wgsl");
 const THERMAL_SHADER: &str = include_str!("../../../shaders/sim/thermal.wgsl");
 
 impl Shader {
     /// Returns the source with what all kernels share.
     pub(crate) fn source(self) -> String {
-        [COMMON, if self == Self::Water { WATER_SHADER } else { THERMAL_SHADER }].concat()
+        let own = match self {
+            Self::Water => WATER_SHADER,
+            Self::Pipes => PIPES_SHADER,
+            Self::Thermal => THERMAL_SHADER,
+            Self::Mask => MASK_SHADER,
+        };
+        [COMMON, own].concat()
     }
 }
 

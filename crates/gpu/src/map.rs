@@ -1,22 +1,66 @@
 //! Parameters of a simulation on the graphics card.
 
-use bevy_reflect::PartialReflect;
+use bevy_reflect::{PartialReflect, structs::Struct};
 use bytemuck::{Pod, Zeroable};
 use thalweg_sim::{
-    core::terrain::Edge,
+    core::terrain::{Edge, Terrain},
+    params::scale_parameters,
     process::{Mode, Process, ProcessCounts, thermal, water},
-    simulation::Simulation,
+    simd::around::repose_heights,
+    simulation::{Simulation, Slot},
 };
 
-use crate::kernels::KernelInfo;
+use crate::kernels::Need;
 
 /// Columns and rows of a workgroup.
 const GROUP: [usize; 2] = [64, 4];
+
+/// Parameters that the mask can scale: `Coefficients` in `shaders/sim/common.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub(crate) struct Coefficients {
+    pub(crate) rain: f32,
+    pub(crate) roughness: f32,
+    pub(crate) evaporation: f32,
+    pub(crate) capacity: f32,
+    pub(crate) suspension: f32,
+    pub(crate) deposition: f32,
+    pub(crate) lies_beside: f32,
+    pub(crate) lies_across: f32,
+    pub(crate) wet: f32,
+    pub(crate) per_hardness: f32,
+    pub(crate) bias: f32,
+    pub(crate) failure: f32,
+}
+
+impl Coefficients {
+    fn add_water(&mut self, params: &water::Params) {
+        let erodes = params.max_erosion_depth > 0.0 || !params.depth_limit;
+        self.rain = params.rain_rate;
+        self.roughness = params.roughness;
+        self.evaporation = params.evaporation_rate;
+        self.capacity = if erodes { params.sediment_capacity } else { 0.0 };
+        self.suspension = params.suspension_rate;
+        self.deposition = params.deposition_rate;
+    }
+
+    fn add_thermal(&mut self, params: &thermal::Params, size: f32) {
+        [self.lies_beside, self.lies_across] = repose_heights(params.repose_angle, size);
+        let [wet, _] = repose_heights(params.underwater_angle, size);
+        self.wet = (wet / self.lies_beside).min(1.0);
+        self.per_hardness = params.talus_coefficient * size;
+        self.bias = params.talus_bias * size;
+        self.failure = params.rate;
+    }
+}
 
 /// Parameters of a map: `Map` in `shaders/sim/common.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct Map {
+    /// Parameters where the mask is 0 and where it is 1.
+    pub(crate) free: Coefficients,
+    pub(crate) masked: Coefficients,
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) edge: u32,
@@ -25,28 +69,28 @@ pub(crate) struct Map {
     pub(crate) sea_level: f32,
     pub(crate) seconds: f32,
     pub(crate) thermal_seconds: f32,
-    pub(crate) rain: f32,
     pub(crate) gravity: f32,
-    pub(crate) roughness: f32,
-    pub(crate) evaporation: f32,
-    pub(crate) capacity: f32,
-    pub(crate) suspension: f32,
-    pub(crate) deposition: f32,
     pub(crate) acceleration: f32,
     pub(crate) per_depth: f32,
-    pub(crate) lies_beside: f32,
-    pub(crate) lies_across: f32,
-    pub(crate) wet: f32,
-    pub(crate) per_hardness: f32,
-    pub(crate) bias: f32,
-    pub(crate) failure: f32,
     pub(crate) flags: u32,
+    pub(crate) pipe_push: f32,
+    pub(crate) stable: f32,
+    pub(crate) least_tilt: f32,
+    pub(crate) softening: f32,
+    pub(crate) zero: u32,
 }
 
 pub(crate) const HAS_WATER: u32 = 1;
 pub(crate) const HAS_THERMAL: u32 = 2;
 pub(crate) const HAS_RAIN_MAP: u32 = 4;
 pub(crate) const HAS_OWN_TIME: u32 = 8;
+pub(crate) const PUBLISHED_WATER: u32 = 16;
+pub(crate) const COLLIDES: u32 = 32;
+pub(crate) const DISPLACES: u32 = 64;
+pub(crate) const PUBLISHED_THERMAL: u32 = 128;
+pub(crate) const SCALED_BY_MASK: u32 = 256;
+pub(crate) const LIMITED_WATER: u32 = 512;
+pub(crate) const LIMITED_THERMAL: u32 = 1024;
 
 /// Returns why a simulation cannot run on the graphics card, as the end of a sentence; `None` if it can.
 pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
@@ -54,17 +98,9 @@ pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
     if enabled.peek().is_none() {
         return Some("no process is enabled".to_owned());
     }
-    if simulation.terrain.mask.is_some() {
-        return Some("the terrain has a mask".to_owned());
-    }
     for process in enabled {
-        let is_corrected = match process.info().key {
-            "water" => params::<water::Params>(process).mode == Mode::Corrected,
-            "thermal" => params::<thermal::Params>(process).mode == Mode::Corrected,
-            _ => return Some(format!("{} has no twin there", process.info().title)),
-        };
-        if !is_corrected {
-            return Some(format!("the published mode of {} has no twin there", process.info().title));
+        if !["water", "thermal"].contains(&process.info().key) {
+            return Some(format!("{} has no twin there", process.info().title));
         }
     }
     None
@@ -72,8 +108,9 @@ pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
 
 /// Returns `true` if the next tick must run on the processor: the first tick of water that starts from a steady state finds it there.
 pub fn begins_on_processor(simulation: &Simulation) -> bool {
-    enabled(simulation, "water")
-        .is_some_and(|water| params::<water::Params>(water).filled && water.counts() == ProcessCounts::default())
+    enabled(simulation, "water").is_some_and(|water| {
+        params::<water::Params>(&*water.process).filled && water.process.counts() == ProcessCounts::default()
+    })
 }
 
 /// Returns the parameters of a process.
@@ -82,9 +119,16 @@ fn params<P: Clone + 'static>(process: &dyn Process) -> P {
     params.try_downcast_ref::<P>().cloned().expect("each process has its own parameters")
 }
 
-/// Returns the enabled process with this key.
-fn enabled<'a>(simulation: &'a Simulation, key: &str) -> Option<&'a dyn Process> {
-    simulation.slots.iter().find(|slot| slot.enabled && slot.key() == key).map(|slot| &*slot.process)
+/// Returns the parameters where the mask is 1: the same in published mode and without a mask.
+fn masked<P: Struct + Clone>(terrain: &Terrain, process: &dyn Process, mode: Mode, params: &P) -> P {
+    let [_, factors] = process.settings();
+    let is_scaled = terrain.mask.is_some() && mode == Mode::Corrected;
+    if is_scaled { scale_parameters(params, factors) } else { params.clone() }
+}
+
+/// Returns the slot of the enabled process with this key.
+fn enabled<'a>(simulation: &'a Simulation, key: &str) -> Option<&'a Slot> {
+    simulation.slots.iter().find(|slot| slot.enabled && slot.key() == key)
 }
 
 impl Map {
@@ -106,46 +150,64 @@ impl Map {
             gravity: 1.0,
             ..Self::default()
         };
-        if let Some(process) = enabled(simulation, "water") {
-            let params: water::Params = params(process);
-            let erodes = params.max_erosion_depth > 0.0 || !params.depth_limit;
-            map.flags |= HAS_WATER | if terrain.rain.is_some() { HAS_RAIN_MAP } else { 0 };
+        let has_mask = terrain.mask.is_some();
+        if let Some(slot) = enabled(simulation, "water") {
+            let params: water::Params = params(&*slot.process);
+            map.flags |= HAS_WATER
+                | if terrain.rain.is_some() { HAS_RAIN_MAP } else { 0 }
+                | if slot.limited && has_mask { LIMITED_WATER } else { 0 };
             map.sea_level = params.sea_level;
             map.seconds = params.mode.seconds(params.dt, terrain);
-            map.rain = params.rain_rate;
             map.gravity = params.gravity;
-            map.roughness = params.gravity * params.roughness * params.roughness;
-            map.evaporation = params.evaporation_rate;
-            map.capacity = if erodes { params.sediment_capacity } else { 0.0 };
-            map.suspension = params.suspension_rate;
-            map.deposition = params.deposition_rate;
             map.acceleration = params.acceleration;
-            map.per_depth = if params.depth_limit && erodes { 1.0 / params.max_erosion_depth } else { 0.0 };
+            map.per_depth =
+                if params.depth_limit && params.max_erosion_depth > 0.0 { 1.0 / params.max_erosion_depth } else { 0.0 };
+            map.free.add_water(&params);
+            map.masked.add_water(&masked(terrain, &*slot.process, params.mode, &params));
+            if params.mode == Mode::Published {
+                map.add_pipes(&params, slot.process.largest_stable_dt(terrain));
+            }
         }
-        if let Some(process) = enabled(simulation, "thermal") {
-            let params: thermal::Params = params(process);
-            let slope = |angle: f32| angle.to_radians().tan();
-            map.flags |= HAS_THERMAL | if params.own_time { HAS_OWN_TIME } else { 0 };
+        if let Some(slot) = enabled(simulation, "thermal") {
+            let params: thermal::Params = params(&*slot.process);
+            map.flags |= HAS_THERMAL
+                | if params.own_time { HAS_OWN_TIME } else { 0 }
+                | if params.mode == Mode::Published { PUBLISHED_THERMAL } else { 0 }
+                | if slot.limited && has_mask { LIMITED_THERMAL } else { 0 };
             map.thermal_seconds = params.mode.seconds(params.dt, terrain);
-            map.lies_beside = slope(params.repose_angle) * terrain.cell_size;
-            map.lies_across = map.lies_beside * std::f32::consts::SQRT_2;
-            map.wet = (slope(params.underwater_angle) / slope(params.repose_angle)).min(1.0);
-            map.per_hardness = params.talus_coefficient * terrain.cell_size;
-            map.bias = params.talus_bias * terrain.cell_size;
-            map.failure = params.rate;
+            map.free.add_thermal(&params, terrain.cell_size);
+            map.masked.add_thermal(&masked(terrain, &*slot.process, params.mode, &params), terrain.cell_size);
         }
+        map.flags |= if map.masked == map.free { 0 } else { SCALED_BY_MASK };
         map
-    }
-
-    /// Returns `true` if a step with these parameters runs a kernel.
-    pub(crate) fn needs(&self, kernel: &KernelInfo) -> bool {
-        kernel.needs == 0 || self.flags & kernel.needs != 0
     }
 
     /// Returns `true` if a simulation with other parameters has the same buffers and kernels.
     pub(crate) fn has_buffers_of(&self, other: &Self) -> bool {
-        let key = |map: &Self| (map.width, map.height, map.flags & !HAS_OWN_TIME);
+        let key = |map: &Self| (map.width, map.height, map.flags & !HAS_OWN_TIME, Need::Rain.is_met(map, false));
         key(self) == key(other)
+    }
+
+    /// Returns `true` if the mask changes anything.
+    pub(crate) fn uses_mask(&self) -> bool {
+        self.flags & (SCALED_BY_MASK | LIMITED_WATER | LIMITED_THERMAL) != 0
+    }
+
+    /// Returns `true` if masked cells of a process are restored.
+    pub(crate) fn restores(&self) -> bool {
+        self.flags & (LIMITED_WATER | LIMITED_THERMAL) != 0
+    }
+
+    /// Adds the parameters of published water, with its longest stable step.
+    fn add_pipes(&mut self, params: &water::Params, stable: f32) {
+        let options = [(params.capacity == water::Capacity::Collision, COLLIDES), (params.displacement, DISPLACES)];
+        let options = options.into_iter().filter(|(is_on, _)| *is_on).fold(0, |flags, (_, flag)| flags | flag);
+        self.flags |= PUBLISHED_WATER | options;
+        self.acceleration = 1.0;
+        self.pipe_push = params.gravity * params.pipe_area;
+        self.stable = if params.substeps { stable } else { f32::MAX };
+        self.least_tilt = params.least_tilt;
+        self.softening = params.softening_rate * params.suspension_rate;
     }
 
     /// Returns the number of workgroups per row and column.

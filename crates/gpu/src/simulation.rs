@@ -10,14 +10,15 @@ use thalweg_sim::{
         tiles::Tiling,
     },
     process::saved_state::StateValue,
-    simulation::Simulation,
+    simulation::{Simulation, Slot},
 };
 
 use crate::{
     Device, DeviceError, Packer,
+    balance::{SUMS, Sum, book},
     device::{self, Arrival, has_arrived},
-    kernels::{BUFFERS, Buffer, Kernel, KernelInfo},
-    map::{HAS_OWN_TIME, HAS_THERMAL, HAS_WATER, Map, find_obstacle},
+    kernels::{Buffer, Dispatch, Kernel},
+    map::{HAS_OWN_TIME, HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
 };
 
 /// Clock and control: `State` in `shaders/sim/common.wgsl`, without its groups.
@@ -35,29 +36,29 @@ struct Clock {
     substeps: u32,
     tick_seconds: f32,
     seconds: [f32; 2],
+    cut: u32,
+    unused: u32,
 }
 
 /// Sums and counts of a workgroup: `Group` in `shaders/sim/common.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 struct Group {
-    sums: [[f32; 2]; 12],
+    sums: [[f32; 2]; SUMS],
     counts: [u32; 4],
 }
 
-/// Layers on the card, and `true` for those that the kernels change.
-const LAYERS: [(Buffer, Layer, bool); 7] = [
-    (Buffer::Bedrock, Layer::Bedrock, true),
-    (Buffer::Sand, Layer::Sand, true),
-    (Buffer::Water, Layer::Water, true),
-    (Buffer::Suspended, Layer::Suspended, true),
-    (Buffer::Softness, Layer::Softness, false),
-    (Buffer::Start, Layer::Start, false),
-    (Buffer::Rain, Layer::Rain, false),
+/// Layers on the card.
+const LAYERS: [(Buffer, Layer); 8] = [
+    (Buffer::Bedrock, Layer::Bedrock),
+    (Buffer::Sand, Layer::Sand),
+    (Buffer::Water, Layer::Water),
+    (Buffer::Suspended, Layer::Suspended),
+    (Buffer::Softness, Layer::Softness),
+    (Buffer::Start, Layer::Start),
+    (Buffer::Rain, Layer::Rain),
+    (Buffer::Mask, Layer::Mask),
 ];
-
-/// State of the water on the card, beside the layers.
-const FLUXES: [(Buffer, &str); 2] = [(Buffer::FluxX, "flow x"), (Buffer::FluxY, "flow y")];
 
 /// Time that a submission takes at most: drivers reset a card that is busy for seconds.
 const LONGEST: Duration = Duration::from_millis(200);
@@ -119,7 +120,8 @@ impl GpuSimulation {
         let map = Map::of(simulation);
         let terrain = &simulation.terrain;
         let sources = if map.flags & HAS_WATER != 0 { cell_sources(terrain) } else { Vec::new() };
-        let sizes = buffer_sizes(terrain, &map, &sources);
+        let source_cells = sources.iter().map(|source| source.cells.len()).sum();
+        let sizes = Buffer::ALL.map(|buffer| buffer.bytes(&map, source_cells));
         let [columns, rows] = map.groups().map(|count| count as usize);
         let state_bytes = size_of::<Clock>() + size_of::<Group>() * columns * rows;
         let most = sizes.into_iter().chain([state_bytes]).max().unwrap_or_default() as u64;
@@ -147,7 +149,7 @@ impl GpuSimulation {
             let state = buffer(state_bytes, usage);
             let uniform = buffer(size_of::<Map>(), wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST);
             let shared = device.shared([&uniform, &state]);
-            let kernels = device.kernels(&shared, &buffers, |info| map.needs(info));
+            let kernels = device.kernels(&shared, &buffers, |info| info.need.is_met(&map, source_cells > 0));
             (buffers, uniform, state, shared, kernels)
         })?;
         let mut created = Self {
@@ -182,9 +184,17 @@ impl GpuSimulation {
                 || self.sources.iter().map(|source| &source.source).eq(&terrain.sources))
     }
 
+    /// Returns the versions of a simulation's layers that the card holds.
+    fn layer_versions(&self, simulation: &Simulation) -> [Option<GridVersion>; LAYERS.len()] {
+        LAYERS.map(|(buffer, layer)| {
+            let is_held = |grid: &&Grid| self.buffers[buffer as usize].size() >= 4 * grid.len() as u64;
+            simulation.terrain.layer(layer).filter(is_held).map(Grid::version)
+        })
+    }
+
     /// Returns `true` if no layer of a simulation has changed since the last upload or download.
     pub fn has_layers_of(&self, simulation: &Simulation) -> bool {
-        let held = LAYERS.map(|(_, layer, _)| simulation.terrain.layer(layer).map(Grid::version));
+        let held = self.layer_versions(simulation);
         self.begun == simulation.ticks() && self.versions == held
     }
 
@@ -220,11 +230,13 @@ impl GpuSimulation {
             let write = |buffer: &wgpu::Buffer, bytes: &[u8]| device.queue.write_buffer(buffer, 0, bytes);
             self.write_map();
             let terrain = &simulation.terrain;
-            for (&(buffer, layer, _), held) in LAYERS.iter().zip(&mut self.versions) {
-                let Some(grid) = terrain.layer(layer) else { continue };
+            for (&(buffer, layer), held) in LAYERS.iter().zip(&mut self.versions) {
+                let buffer = &self.buffers[buffer as usize];
+                let is_held = |grid: &&Grid| buffer.size() >= 4 * grid.len() as u64;
+                let Some(grid) = terrain.layer(layer).filter(is_held) else { continue };
                 let version = Some(grid.version());
                 if *held != version {
-                    write_changes(&device.queue, &self.buffers[buffer as usize], grid, *held);
+                    write_changes(&device.queue, buffer, grid, *held);
                     *held = version;
                 }
             }
@@ -235,9 +247,8 @@ impl GpuSimulation {
                 // Courant number 0.5.
                 self.clock.wave = 0.5 * terrain.cell_size / slot.process.largest_stable_dt(terrain);
                 for (name, value) in slot.process.state_values(terrain) {
-                    let buffer = FLUXES.iter().find(|(_, own)| *own == name);
-                    if let (Some((buffer, _)), StateValue::Cells(cells)) = (buffer, value) {
-                        write(&self.buffers[*buffer as usize], bytemuck::cast_slice(cells));
+                    if let (Some(buffer), StateValue::Cells(cells)) = (Buffer::of_state(name), value) {
+                        write(&self.buffers[buffer as usize], bytemuck::cast_slice(cells));
                     }
                 }
             }
@@ -253,8 +264,7 @@ impl GpuSimulation {
 
     /// Sets the workgroups of all kernels to those of the whole map.
     fn write_dispatches(&self) {
-        let [columns, rows] = self.map.groups();
-        let dispatches = [1, 1, 1, columns, rows, 1, columns, rows, 1];
+        let dispatches = Dispatch::all(self.map.groups());
         let buffer = &self.buffers[Buffer::Dispatches as usize];
         self.device.queue.write_buffer(buffer, 0, bytemuck::bytes_of(&dispatches));
     }
@@ -368,6 +378,8 @@ impl GpuSimulation {
         let longest = (self.longest.as_secs_f64() / self.substep_seconds).clamp(1.0, 4096.0) as u32;
         let substeps = ((same as f32 * self.substeps_per_tick).ceil() as u32).clamp(1, longest);
         let card = self.device.clone();
+        let (map, has_sources) = (self.map, !active.is_empty());
+        let needed = |kernel: &&Kernel| kernel.info.need.is_met(&map, has_sources);
         let submission = card.checked(|| {
             if active != self.active {
                 self.write_sources(&active);
@@ -380,7 +392,7 @@ impl GpuSimulation {
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
                 for _ in 0..substeps {
-                    for kernel in self.kernels.iter().filter(|kernel| self.has_work(kernel.info)) {
+                    for kernel in self.kernels.iter().filter(needed) {
                         kernel.dispatch(&mut pass, &self.buffers[Buffer::Dispatches as usize]);
                     }
                 }
@@ -393,15 +405,6 @@ impl GpuSimulation {
         })?;
         self.submission = Some(submission);
         Ok(())
-    }
-
-    /// Returns `true` if a kernel has anything to do with the present parameters and sources.
-    fn has_work(&self, info: &KernelInfo) -> bool {
-        match info.name {
-            "run_sources" => !self.active.is_empty(),
-            "fall" => self.map.rain > 0.0,
-            _ => true,
-        }
     }
 
     /// Writes the cells of active sources and their rates, in the order of the sources.
@@ -433,62 +436,54 @@ impl GpuSimulation {
         if self.clock.ticks == 0 {
             return Ok(());
         }
-        let has_water = self.map.flags & HAS_WATER != 0;
-        let is_read = |buffer: Buffer| has_water || matches!(buffer, Buffer::Bedrock | Buffer::Sand);
-        let layers = LAYERS.iter().filter(|(buffer, _, changes)| *changes && is_read(*buffer));
-        let fluxes = FLUXES.iter().filter(|_| has_water);
-        let wanted: Vec<&wgpu::Buffer> = [&self.state]
-            .into_iter()
-            .chain(layers.clone().map(|(buffer, ..)| &self.buffers[*buffer as usize]))
-            .chain(fluxes.clone().map(|(buffer, _)| &self.buffers[*buffer as usize]))
-            .collect();
+        let layers: Vec<&(Buffer, Layer)> = LAYERS.iter().filter(|(buffer, _)| self.changes(*buffer)).collect();
+        let states = self.state_buffers(simulation);
+        let buffers = layers.iter().map(|(buffer, _)| *buffer).chain(states.iter().map(|(_, buffer)| *buffer));
+        let wanted: Vec<&wgpu::Buffer> =
+            [&self.state].into_iter().chain(buffers.map(|buffer| &self.buffers[buffer as usize])).collect();
         let mut contents = self.device.read(&wanted)?.into_iter();
         let state = contents.next().expect("the state was read").slice(..).get_mapped_range();
         let groups: Vec<Group> = bytemuck::pod_collect_to_vec(&state[size_of::<Clock>()..]);
-        for ((_, layer, _), read) in layers.zip(&mut contents) {
+        for ((_, layer), read) in layers.into_iter().zip(&mut contents) {
             copy_cells(simulation.terrain.layer_mut(*layer), &read);
         }
-        for (held, (_, layer, _)) in self.versions.iter_mut().zip(&LAYERS) {
-            *held = simulation.terrain.layer(*layer).map(Grid::version);
-        }
-        let fluxes: Vec<(&str, wgpu::Buffer)> = fluxes.map(|(_, name)| *name).zip(contents).collect();
-        self.book(simulation, &groups);
-        self.write_back_state(simulation, &groups, &fluxes);
+        self.versions = self.layer_versions(simulation);
+        let states: Vec<(&str, wgpu::Buffer)> = states.into_iter().map(|(name, _)| name).zip(contents).collect();
+        let area = simulation.terrain.cell_area();
+        let sum = |sum: Sum| -> f64 {
+            let sums = groups.iter().map(|group| group.sums[sum as usize].map(f64::from));
+            sums.map(|[sum, rest]| sum + rest).sum::<f64>() * area
+        };
+        book(&mut simulation.ledger, &self.map, sum);
+        self.write_back_state(simulation, &groups, &states);
         self.device.clone().checked(|| self.begin_account())?;
         self.begun = simulation.ticks();
         Ok(())
     }
 
-    /// Adds what the kernels moved to the ledger.
-    fn book(&self, simulation: &mut Simulation, groups: &[Group]) {
-        let area = simulation.terrain.cell_area();
-        let sum = |index: usize| -> f64 {
-            groups.iter().map(|group| f64::from(group.sums[index][0]) + f64::from(group.sums[index][1])).sum::<f64>()
-                * area
-        };
-        if self.map.flags & HAS_WATER != 0 {
-            let row = simulation.ledger.water.row("water");
-            let out = sum(4);
-            row.inflow += sum(2) + sum(10) + (-out).max(0.0);
-            row.outflow += sum(11) + out.max(0.0);
-            row.evaporated += sum(3);
-            let row = simulation.ledger.solid.row("water");
-            row.eroded += sum(0);
-            row.deposited += sum(1);
-            row.moved += sum(0) + sum(1);
-            row.outflow += sum(5);
-        }
-        if self.map.flags & HAS_THERMAL != 0 {
-            let row = simulation.ledger.solid.row("thermal");
-            row.eroded += sum(6);
-            row.deposited += sum(7);
-            row.moved += sum(6) + sum(7) + sum(8);
-            row.outflow += sum(9);
+    /// Returns `true` if the kernels change a layer.
+    fn changes(&self, buffer: Buffer) -> bool {
+        let has = |flag| self.map.flags & flag != 0;
+        match buffer {
+            Buffer::Bedrock | Buffer::Sand => true,
+            Buffer::Water | Buffer::Suspended => has(HAS_WATER),
+            Buffer::Softness => has(PUBLISHED_WATER),
+            _ => false,
         }
     }
 
+    /// Returns the cells that processes keep between ticks, by name, with their buffers.
+    fn state_buffers(&self, simulation: &mut Simulation) -> Vec<(&'static str, Buffer)> {
+        let Simulation { slots, terrain, .. } = simulation;
+        let of = |slot: &mut Slot| -> Vec<(&'static str, Buffer)> {
+            let values = slot.process.state_values(terrain).into_iter();
+            values.filter_map(|(name, _)| Some((name, Buffer::of_state(name)?))).collect()
+        };
+        slots.iter_mut().filter(|slot| slot.enabled).flat_map(of).collect()
+    }
+
     /// Writes fluxes, counts and clock back to the processes.
-    fn write_back_state(&self, simulation: &mut Simulation, groups: &[Group], fluxes: &[(&str, wgpu::Buffer)]) {
+    fn write_back_state(&self, simulation: &mut Simulation, groups: &[Group], states: &[(&str, wgpu::Buffer)]) {
         let count = |index: usize| groups.iter().map(|group| u64::from(group.counts[index])).sum::<u64>();
         let clock = self.clock;
         let seconds = f64::from(clock.seconds[0]) + f64::from(clock.seconds[1]);
@@ -502,7 +497,7 @@ impl GpuSimulation {
             slot.process.setup_mut().begin_tick();
             let (substeps, seconds, limits) = if slot.key() == "water" {
                 for (name, value) in slot.process.state_values(terrain) {
-                    match (fluxes.iter().find(|(own, _)| *own == name), value) {
+                    match (states.iter().find(|(own, _)| *own == name), value) {
                         (Some((_, read)), StateValue::Cells(cells)) => copy_cells(cells, read),
                         (None, StateValue::Number(wave)) if name == "wave" => *wave = clock.wave.into(),
                         _ => {}
@@ -511,7 +506,7 @@ impl GpuSimulation {
                 let limits = [clock.extra.into(), clock.slow.into(), count(0), count(1), count(2), 0, 0];
                 (clock.substeps, seconds, limits.to_vec())
             } else {
-                (clock.ticks, sliding, vec![0])
+                (clock.ticks, sliding, vec![clock.cut.into()])
             };
             let setup = slot.process.setup_mut();
             setup.counts_mut().substeps += u64::from(substeps);
@@ -572,35 +567,6 @@ fn cell_sources(terrain: &Terrain) -> Vec<CellSource> {
         CellSource { source: *source, cells, rate }
     };
     terrain.sources.iter().map(of).collect()
-}
-
-/// Returns the size of each buffer in bytes.
-fn buffer_sizes(terrain: &Terrain, map: &Map, sources: &[CellSource]) -> [usize; BUFFERS] {
-    let (width, height) = (terrain.width(), terrain.height());
-    let cells = width * height;
-    let source_cells: usize = sources.iter().map(|source| source.cells.len()).sum();
-    let has_water = map.flags & HAS_WATER != 0;
-    let mut sizes = [0; BUFFERS];
-    let mut set = |buffer: Buffer, bytes: usize| sizes[buffer as usize] = bytes;
-    for buffer in [Buffer::Bedrock, Buffer::Sand, Buffer::Water, Buffer::Suspended, Buffer::Softness, Buffer::Start] {
-        set(buffer, 4 * cells);
-    }
-    set(Buffer::Surface, 8 * (width + 2) * (height + 2));
-    set(Buffer::Dispatches, 4 * 9);
-    if has_water {
-        set(Buffer::Rain, if terrain.rain.is_some() { 4 * cells } else { 0 });
-        for buffer in [Buffer::FluxX, Buffer::SpeedX, Buffer::NextX] {
-            set(buffer, 4 * (width + 1) * height);
-        }
-        for buffer in [Buffer::FluxY, Buffer::SpeedY, Buffer::NextY] {
-            set(buffer, 4 * width * (height + 1));
-        }
-        set(Buffer::Fluid, 8 * cells);
-        set(Buffer::Square, 4 * cells);
-        set(Buffer::Sources, 16 * source_cells);
-        set(Buffer::Rates, 4 * source_cells);
-    }
-    sizes
 }
 
 /// Copies the cells in a mapped buffer.
