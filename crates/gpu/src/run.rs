@@ -320,7 +320,7 @@ impl<'a> GpuRun<'a> {
                 _ => {
                     slot.process.setup_mut().counts_mut().substeps += ticks;
                     slot.process.setup_mut().counts_mut().seconds += elapsed;
-                    vec![0]
+                    vec![clock.cut.into()]
                 }
             };
             slot.process.setup_mut().add_limits(&times);

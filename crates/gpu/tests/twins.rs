@@ -274,6 +274,28 @@ fn thermal_erosion_follows_the_processor_at_extremes() {
     }
 }
 
+#[test]
+fn rate_limiter_is_counted_as_on_the_processor() {
+    let Some(device) = device() else { return };
+    // Never, with the time of the water, and under the mask only.
+    let cases: [(&[&str], &[(&str, &str)]); 3] = [
+        (&["thermal"], &[("thermal.rate", "3"), ("thermal.dt", "0.05"), ("thermal.mode", "published")]),
+        (&["water", "thermal"], &[("thermal.rate", "0.2")]),
+        (&["water", "thermal"], &[("thermal.rate", "0.1"), ("thermal-masked.rate", "5")]),
+    ];
+    let rate = |simulation: &mut Simulation| {
+        let slot = simulation.slot_mut("thermal").expect("it is in the catalogue");
+        slot.process.limiters()[0].1.all
+    };
+    let counts = cases.map(|(keys, settings)| {
+        let start = simulation(masked_hills(Edge::Open), keys, settings);
+        let (mut card, mut processor) = (on_card(&device, &start, &[3, 4]), on_processor(&start, 7));
+        assert_eq!(rate(&mut card), rate(&mut processor), "{settings:?}");
+        rate(&mut card)
+    });
+    assert_eq!(counts, [0, 7, 7]);
+}
+
 /// Returns a terrain with a mask from 0 to 1 and beyond, with steps and slopes, and with water on its sand.
 fn masked_hills(edge: Edge) -> Terrain {
     let mut terrain = hills(72, edge);
