@@ -14,7 +14,7 @@ use crate::{
     Device, DeviceError,
     balance::{SUMS, Sum, book},
     kernels::{Buffer, Dispatch, Kernel, kernels},
-    map::{HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
+    map::{HAS_RAIN_MAP, HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
 };
 
 /// Clock and control: `State` in `shaders/sim/common.wgsl`, without its groups.
@@ -121,7 +121,7 @@ impl<'a> GpuRun<'a> {
         ] {
             write(&buffers[place as usize], bytemuck::cast_slice(&layer[..]));
         }
-        if let Some(rain) = &terrain.rain {
+        if let Some(rain) = terrain.rain.as_ref().filter(|_| map.flags & HAS_RAIN_MAP != 0) {
             write(&buffers[Buffer::Rain as usize], bytemuck::cast_slice(&rain[..]));
         }
         if let Some(mask) = terrain.mask.as_ref().filter(|_| map.uses_mask()) {

@@ -1,6 +1,6 @@
 //! The kernels against the processes of the processor.
 
-use thalweg_gpu::{Device, GpuRun};
+use thalweg_gpu::{Device, GpuRun, find_obstacle};
 use thalweg_sim::{
     core::{
         grid::Grid,
@@ -275,6 +275,12 @@ fn thermal_erosion_follows_the_processor_at_extremes() {
 }
 
 #[test]
+fn simulation_that_starts_filled_runs_on_the_card_after_its_first_tick() {
+    let start = simulation(hills(48, Edge::Open), &["water"], &[("water.filled", "true")]);
+    assert!(find_obstacle(&start).is_some() && find_obstacle(&on_processor(&start, 1)).is_none());
+}
+
+#[test]
 fn rate_limiter_is_counted_as_on_the_processor() {
     let Some(device) = device() else { return };
     // Never, with the time of the water, and under the mask only.
@@ -296,7 +302,7 @@ fn rate_limiter_is_counted_as_on_the_processor() {
     assert_eq!(counts, [0, 7, 7]);
 }
 
-/// Returns a terrain with a mask from 0 to 1 and beyond, with steps and slopes, and with water on its sand.
+/// Returns a terrain with a mask of steps and slopes, uneven rain, and water on its sand.
 fn masked_hills(edge: Edge) -> Terrain {
     let mut terrain = hills(72, edge);
     let mask = |x: usize, y: usize| match (x / 9 + y / 9) % 3 {
@@ -305,6 +311,7 @@ fn masked_hills(edge: Edge) -> Terrain {
         _ => (x % 9) as f32 / 8.0,
     };
     terrain.mask = Some(Grid::from_fn(72, 72, mask));
+    terrain.rain = Some(Grid::from_fn(72, 72, |x, y| ((x + 5 * y) % 4) as f32));
     terrain.water = Grid::from_fn(72, 72, |x, y| if (x + y) % 20 < 8 { 0.01 * (x % 14) as f32 } else { 0.0 });
     terrain
 }
