@@ -1,12 +1,15 @@
 //! The graphics card.
 
-use std::fmt;
+use std::{fmt, sync::OnceLock};
+
+use crate::kernels::CompiledKernels;
 
 /// A graphics card and its queue of commands.
 pub struct Device {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
+    kernels: OnceLock<CompiledKernels>,
 }
 
 /// Reason why no graphics card can be used, as a sentence.
@@ -58,13 +61,18 @@ impl Device {
         let opened = futures_lite::future::block_on(adapter.request_device(&descriptor));
         let (device, queue) =
             opened.map_err(|error| DeviceError(format!("the graphics driver refuses a device ({error})")))?;
-        Ok(Self { device, queue, info: adapter.get_info() })
+        Ok(Self { device, queue, info: adapter.get_info(), kernels: OnceLock::new() })
     }
 
     /// Returns the name of the card and its driver.
     pub fn name(&self) -> String {
         let wgpu::AdapterInfo { name, driver, driver_info, .. } = &self.info;
         [name, driver, driver_info].into_iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the kernels, compiled once.
+    pub(crate) fn kernels(&self) -> &CompiledKernels {
+        self.kernels.get_or_init(|| CompiledKernels::new(&self.device))
     }
 
     /// Returns the largest size of a buffer that a kernel can use, in bytes.

@@ -428,54 +428,86 @@ fn bind<'a>(binding: u32, buffer: &'a wgpu::Buffer) -> wgpu::BindGroupEntry<'a> 
     wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }
 }
 
-/// Returns the kernels of a step, with the map, the state and the other buffers of a run.
-pub(crate) fn kernels(device: &Device, [map, state]: [&wgpu::Buffer; 2], buffers: &[wgpu::Buffer]) -> Vec<Kernel> {
-    let gpu = &device.device;
-    let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
-    let shared_layout = gpu.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("map and state"),
-        entries: &[entry(0, wgpu::BufferBindingType::Uniform), entry(1, storage(false))],
-    });
-    let shared = gpu.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("map and state"),
-        layout: &shared_layout,
-        entries: &[bind(0, map), bind(1, state)],
-    });
-    let module = |shader: Shader| {
-        gpu.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: None,
-            source: wgpu::ShaderSource::Wgsl(shader.source().into()),
-        })
-    };
-    let modules = [Shader::Water, Shader::Pipes, Shader::Thermal, Shader::Mask].map(module);
-    let kernel = |info: &'static KernelInfo| {
-        let entries: Vec<_> =
-            info.buffers.iter().map(|&(binding, _, read_only)| entry(binding, storage(read_only))).collect();
-        let layout = gpu
-            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(info.name), entries: &entries });
-        let entries: Vec<_> =
-            info.buffers.iter().map(|&(binding, buffer, _)| bind(binding, &buffers[buffer as usize])).collect();
-        let own = gpu.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(info.name),
-            layout: &layout,
-            entries: &entries,
+/// A kernel that is compiled, and the layout of its own buffers.
+struct CompiledKernel {
+    info: &'static KernelInfo,
+    pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+}
+
+/// Kernels of a step, compiled for a card.
+pub(crate) struct CompiledKernels {
+    /// Layout of the map and the state.
+    shared: wgpu::BindGroupLayout,
+    kernels: Vec<CompiledKernel>,
+}
+
+fn storage(read_only: bool) -> wgpu::BufferBindingType {
+    wgpu::BufferBindingType::Storage { read_only }
+}
+
+impl CompiledKernels {
+    /// Compiles all kernels.
+    pub(crate) fn new(gpu: &wgpu::Device) -> Self {
+        let shared = gpu.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("map and state"),
+            entries: &[entry(0, wgpu::BufferBindingType::Uniform), entry(1, storage(false))],
         });
+        let modules = [Shader::Water, Shader::Pipes, Shader::Thermal, Shader::Mask].map(|shader| {
+            gpu.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: None,
+                source: wgpu::ShaderSource::Wgsl(shader.source().into()),
+            })
+        });
+        let kernels = KERNELS.iter().map(|info| info.compile(gpu, &shared, &modules[info.shader as usize])).collect();
+        Self { shared, kernels }
+    }
+}
+
+impl KernelInfo {
+    fn compile(
+        &'static self,
+        gpu: &wgpu::Device,
+        shared: &wgpu::BindGroupLayout,
+        module: &wgpu::ShaderModule,
+    ) -> CompiledKernel {
+        let label = Some(self.name);
+        let entries: Vec<_> =
+            self.buffers.iter().map(|&(binding, _, read_only)| entry(binding, storage(read_only))).collect();
+        let own = gpu.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
         let layout = gpu.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(info.name),
-            bind_group_layouts: &[Some(&shared_layout), Some(&layout)],
+            label,
+            bind_group_layouts: &[Some(shared), Some(&own)],
             immediate_size: 0,
         });
         let pipeline = gpu.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(info.name),
+            label,
             layout: Some(&layout),
-            module: &modules[info.shader as usize],
-            entry_point: Some(info.name),
+            module,
+            entry_point: label,
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
-        Kernel { info, pipeline, shared: shared.clone(), own }
+        CompiledKernel { info: self, pipeline, layout: own }
+    }
+}
+
+/// Returns the kernels of a step, with the map, the state and the other buffers of a run.
+pub(crate) fn kernels(device: &Device, [map, state]: [&wgpu::Buffer; 2], buffers: &[wgpu::Buffer]) -> Vec<Kernel> {
+    let (gpu, compiled) = (&device.device, device.kernels());
+    let shared = gpu.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("map and state"),
+        layout: &compiled.shared,
+        entries: &[bind(0, map), bind(1, state)],
+    });
+    let kernel = |CompiledKernel { info, pipeline, layout }: &CompiledKernel| {
+        let entries: Vec<_> =
+            info.buffers.iter().map(|&(binding, buffer, _)| bind(binding, &buffers[buffer as usize])).collect();
+        let descriptor = wgpu::BindGroupDescriptor { label: Some(info.name), layout, entries: &entries };
+        let own = gpu.create_bind_group(&descriptor);
+        Kernel { info, pipeline: pipeline.clone(), shared: shared.clone(), own }
     };
-    KERNELS.iter().map(kernel).collect()
+    compiled.kernels.iter().map(kernel).collect()
 }
 
 impl Kernel {
