@@ -52,7 +52,7 @@ const CODE: [&str; 12] =
     ["::", "</", "/>", "{\n", "<!doctype", "<svg", "<img", "fill=\"", "body{", "#!/bin", "\nrule ", "=>"];
 
 /// Source folders of the workspace.
-const SOURCES: [&str; 4] = ["src", "crates/sim/src", "crates/scene/src", "crates/cli/src"];
+const SOURCES: [&str; 5] = ["src", "crates/sim/src", "crates/gpu/src", "crates/scene/src", "crates/cli/src"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -283,16 +283,17 @@ impl Entry<'_> {
     /// Returns derivatives outside uniform control flow and translation errors, one per line.
     fn faults(self) -> BTreeSet<String> {
         let mut faults = Derivatives::find(self);
-        let translated = [
-            ("SPIR-V", self.to_spirv()),
-            ("MSL", self.to_msl()),
-            ("HLSL", self.to_hlsl()),
-            ("GLSL ES", self.to_glsl()),
-        ];
-        faults.extend(
-            translated.into_iter().filter_map(|(language, result)| Some(format!("{language}: {}", result.err()?))),
-        );
+        faults.extend(self.translation_faults());
+        faults.extend(self.to_glsl().err().map(|error| format!("GLSL ES: {error}")));
         faults
+    }
+
+    /// Returns errors of the translation for the drivers on which kernels run, one per line.
+    fn translation_faults(self) -> BTreeSet<String> {
+        let translated = [("SPIR-V", self.to_spirv()), ("MSL", self.to_msl()), ("HLSL", self.to_hlsl())];
+        let faults =
+            translated.into_iter().filter_map(|(language, result)| Some(format!("{language}: {}", result.err()?)));
+        faults.collect()
     }
 }
 
@@ -462,6 +463,36 @@ fn shader_variants_translate_with_uniform_derivatives() {
         }
     }
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn simulation_kernels_translate_within_webgpu_limits() {
+    let sources = thalweg_gpu::shader_sources();
+    let listed: BTreeSet<String> = sources.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let found: BTreeSet<String> = files("sim").into_keys().filter(|name| name != "common.wgsl").collect();
+    assert_eq!(found, listed);
+    for (name, source) in &sources {
+        let module = wgsl::parse_str(source).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(source)));
+        let info = validate(&module);
+        assert!(!module.entry_points.is_empty(), "{name} has no kernel");
+        for index in 0..module.entry_points.len() {
+            let entry = Entry { module: &module, info: &info, index };
+            let (stage, kernel) = entry.stage_and_name();
+            assert_eq!(stage, ShaderStage::Compute, "{name}: {kernel}");
+            assert_eq!(entry.translation_faults(), BTreeSet::new(), "{name}: {kernel}");
+            // WebGPU guarantees eight storage buffers per stage and 256 invocations per workgroup.
+            let is_storage = |global: &naga::GlobalVariable| matches!(global.space, naga::AddressSpace::Storage { .. });
+            let used = info.get_entry_point(index);
+            let buffers = module.global_variables.iter();
+            let buffers =
+                buffers.filter(|(global, variable)| !used[*global].is_empty() && is_storage(variable)).count();
+            let invocations: u32 = module.entry_points[index].workgroup_size.iter().product();
+            assert!(
+                buffers <= 8 && invocations <= 256,
+                "{name}: {kernel} has {buffers} buffers, {invocations} invocations"
+            );
+        }
+    }
 }
 
 /// Returns the first words after each occurrence of a preprocessor directive.

@@ -62,7 +62,6 @@ const HAS_OWN_TIME: u32 = 8u;
 const PUBLISHED_WATER: u32 = 16u;
 const COLLIDES: u32 = 32u;
 const DISPLACES: u32 = 64u;
-const PUBLISHED_THERMAL: u32 = 128u;
 const SCALED_BY_MASK: u32 = 256u;
 
 const TINY: f32 = 1.1754944e-38;

@@ -3,12 +3,19 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Failure, print};
-use thalweg_scene::io::checks::table;
+use super::{
+    Failure,
+    computer::{checks_on_card, parse_device},
+    print,
+};
+use thalweg_scene::{io::checks::table, settings::ComputeDevice};
 use thalweg_sim::simulation::check::{CHECKS, Check};
 
 #[derive(Args)]
 pub(super) struct CheckArgs {
+    /// Device: cpu, or gpu for the checks of water and thermal erosion on the graphics card
+    #[arg(long, value_name = "cpu|gpu", value_parser = parse_device)]
+    device: Option<ComputeDevice>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -16,7 +23,10 @@ pub(super) struct CheckArgs {
 
 impl CheckArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let found: Vec<_> = CHECKS.iter().map(Check::run).collect();
+        let found: Vec<_> = match self.device {
+            Some(ComputeDevice::GraphicsCard) => checks_on_card()?,
+            _ => CHECKS.iter().map(Check::run).collect(),
+        };
         let rows = found.iter().map(|check| {
             // JSON cannot represent NaN and infinity.
             let measured = check.measured.is_finite().then_some(check.measured);

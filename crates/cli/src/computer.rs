@@ -4,11 +4,14 @@ use rayon::prelude::*;
 
 use super::{Failure, setup::tick};
 use thalweg_scene::{model::session::Session, settings::ComputeDevice};
+#[cfg(feature = "gpu")]
+use thalweg_sim::simulation::check::CHECKS;
+use thalweg_sim::simulation::check::CheckResult;
 
 #[cfg(feature = "gpu")]
 use super::print_message;
 #[cfg(feature = "gpu")]
-use thalweg_gpu::{Device, Runner};
+use thalweg_gpu::{Device, DeviceError, Runner, run_check};
 
 /// Ticks between two updates of the progress bar while nothing is read back from a graphics card.
 #[cfg(feature = "gpu")]
@@ -32,6 +35,36 @@ pub(super) fn parse_device(text: &str) -> Result<ComputeDevice, String> {
     }
 }
 
+/// Opens the graphics card.
+#[cfg(feature = "gpu")]
+pub(super) fn open_card() -> Result<Device, Failure> {
+    Device::open().map_err(refused)
+}
+
+#[cfg(feature = "gpu")]
+pub(super) fn refused(error: DeviceError) -> Failure {
+    Failure::bad_input(format!("--device gpu: {error}; use --device cpu"))
+}
+
+/// Returns the failure of `--device gpu` without graphics.
+#[cfg(not(feature = "gpu"))]
+pub(super) fn without_graphics() -> Failure {
+    Failure::bad_input("--device gpu: this program was built without graphics; use --device cpu")
+}
+
+/// Runs the checks of processes with kernels on the graphics card.
+#[cfg(feature = "gpu")]
+pub(super) fn checks_on_card() -> Result<Vec<CheckResult>, Failure> {
+    let card = open_card()?;
+    let results = CHECKS.iter().map(|check| run_check(&card, check).map_err(refused));
+    Ok(results.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(super) fn checks_on_card() -> Result<Vec<CheckResult>, Failure> {
+    Err(without_graphics())
+}
+
 #[cfg(feature = "gpu")]
 impl Computer {
     /// Selects a device. Automatic takes a graphics card that computes correctly and faster than the processor, if there is one.
@@ -43,8 +76,7 @@ impl Computer {
                 |card| sessions.iter().map(|session| Runner::fastest(&card, &session.simulation)).collect(),
             ),
             ComputeDevice::GraphicsCard => {
-                let refused = |error| Failure::bad_input(format!("--device gpu: {error}; use --device cpu"));
-                let card = Device::open().map_err(refused)?;
+                let card = open_card()?;
                 let runners = sessions.iter().map(|session| Runner::on_card(&card, &session.simulation));
                 runners.collect::<Result<_, _>>().map_err(refused)?
             }

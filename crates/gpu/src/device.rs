@@ -41,6 +41,18 @@ impl Device {
     /// # Errors
     /// There is no graphics card, or its driver refuses.
     pub fn open() -> Result<Self, DeviceError> {
+        Self::open_with(|most| wgpu::Limits {
+            max_buffer_size: most.max_buffer_size,
+            max_storage_buffer_binding_size: most.max_storage_buffer_binding_size,
+            ..wgpu::Limits::defaults()
+        })
+    }
+
+    /// Opens the same card with limits chosen from those that it offers.
+    ///
+    /// # Errors
+    /// There is no graphics card, or its driver refuses.
+    pub fn open_with(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Result<Self, DeviceError> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
         // The card writes the sizes of dispatches itself; they are within the limits.
         descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
@@ -60,12 +72,7 @@ impl Device {
         };
         let adapter = adapters.into_iter().max_by_key(rank);
         let adapter = adapter.ok_or_else(|| DeviceError("there is no graphics card or no driver for it".to_owned()))?;
-        let most = adapter.limits();
-        let required_limits = wgpu::Limits {
-            max_buffer_size: most.max_buffer_size,
-            max_storage_buffer_binding_size: most.max_storage_buffer_binding_size,
-            ..wgpu::Limits::defaults()
-        };
+        let required_limits = limits(adapter.limits());
         let descriptor =
             wgpu::DeviceDescriptor { label: Some("simulation"), required_limits, ..wgpu::DeviceDescriptor::default() };
         let opened = futures_lite::future::block_on(adapter.request_device(&descriptor));

@@ -428,6 +428,17 @@ impl Shader {
     }
 }
 
+/// Returns the source of each shader, as the driver gets it, by the name of its file.
+pub fn shader_sources() -> [(&'static str, String); 5] {
+    [
+        ("water.wgsl", Shader::Water.source()),
+        ("pipes.wgsl", Shader::Pipes.source()),
+        ("thermal.wgsl", Shader::Thermal.source()),
+        ("mask.wgsl", Shader::Mask.source()),
+        ("pack.wgsl", [COMMON, PACK_SHADER].concat()),
+    ]
+}
+
 /// Compiled kernels of a device, each compiled at its first use.
 pub(crate) struct Pipelines {
     /// Layout of the map and the state.

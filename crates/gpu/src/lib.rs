@@ -18,9 +18,10 @@ mod trial;
 pub use self::{
     bench::{KernelTime, bench},
     device::{Device, DeviceError},
+    kernels::shader_sources,
     map::{begins_on_processor, find_obstacle},
     packer::Packer,
     runner::Runner,
     simulation::GpuSimulation,
-    trial::{self_test, time_card_tick},
+    trial::{run_check, self_test, time_card_tick},
 };

@@ -94,16 +94,12 @@ pub(crate) const LIMITED_THERMAL: u32 = 1024;
 
 /// Returns why a simulation cannot run on the graphics card, as the end of a sentence; `None` if it can.
 pub fn find_obstacle(simulation: &Simulation) -> Option<String> {
-    let mut enabled = simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| &*slot.process).peekable();
+    let mut enabled = simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info()).peekable();
     if enabled.peek().is_none() {
         return Some("no process is enabled".to_owned());
     }
-    for process in enabled {
-        if !["water", "thermal"].contains(&process.info().key) {
-            return Some(format!("{} has no twin there", process.info().title));
-        }
-    }
-    None
+    let other = enabled.find(|info| !["water", "thermal"].contains(&info.key))?;
+    Some(format!("{} only runs on the processor", other.title))
 }
 
 /// Returns `true` if the next tick must run on the processor: the first tick of water that starts from a steady state finds it there.
@@ -213,5 +209,75 @@ impl Map {
     /// Returns the number of workgroups per row and column.
     pub(crate) fn groups(&self) -> [u32; 2] {
         [self.groups, (self.height + 2).div_ceil(GROUP[1] as u32)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        balance::{SUMS, Sum},
+        kernels::Shader,
+    };
+
+    /// Returns the names of the fields of a struct in the shaders.
+    fn fields(name: &str) -> Vec<String> {
+        let source = Shader::Water.source();
+        let (_, from_name) = source.split_once(&format!("struct {name} {{\n")).expect("it is declared");
+        let lines = from_name.lines().take_while(|line| *line != "}").map(str::trim);
+        let fields = lines.filter(|line| !line.starts_with("//"));
+        fields.filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect()
+    }
+
+    /// Returns the names of the fields of a flat struct.
+    fn names(debug: &str) -> Vec<String> {
+        let (_, inner) = debug.split_once(" { ").expect("it has fields");
+        inner.split(", ").filter_map(|field| Some(field.split_once(": ")?.0.to_owned())).collect()
+    }
+
+    fn constant(name: &str) -> Option<u32> {
+        let source = Shader::Water.source();
+        let (_, value) = source.split_once(&format!("\nconst {name}: u32 = "))?;
+        value.split_once('u')?.0.parse().ok()
+    }
+
+    #[test]
+    fn shaders_declare_the_same_parameters() {
+        let (map, coefficients) = (Map::default(), format!("{:?}", Coefficients::default()));
+        let flat = format!("{map:?}").replace(&coefficients, "0");
+        assert_eq!((names(&flat), names(&coefficients)), (fields("Map"), fields("Coefficients")));
+    }
+
+    #[test]
+    fn shaders_declare_the_same_flags_and_sums() {
+        let flags = [
+            ("HAS_WATER", HAS_WATER),
+            ("HAS_THERMAL", HAS_THERMAL),
+            ("HAS_RAIN_MAP", HAS_RAIN_MAP),
+            ("HAS_OWN_TIME", HAS_OWN_TIME),
+            ("PUBLISHED_WATER", PUBLISHED_WATER),
+            ("COLLIDES", COLLIDES),
+            ("DISPLACES", DISPLACES),
+            ("SCALED_BY_MASK", SCALED_BY_MASK),
+            ("SUMS", SUMS as u32),
+            ("ERODED", Sum::Eroded as u32),
+            ("DEPOSITED", Sum::Deposited as u32),
+            ("RAINED", Sum::Rained as u32),
+            ("EVAPORATED", Sum::Evaporated as u32),
+            ("WATER_OUT", Sum::WaterOut as u32),
+            ("SOLID_OUT", Sum::SolidOut as u32),
+            ("GIVEN", Sum::Given as u32),
+            ("GOT", Sum::Got as u32),
+            ("CRUMBLED", Sum::Crumbled as u32),
+            ("SLID_OUT", Sum::SlidOut as u32),
+            ("SPRUNG", Sum::Sprung as u32),
+            ("DRAINED", Sum::Drained as u32),
+            ("SEDIMENT_LOST", Sum::SedimentLost as u32),
+            ("ROUNDED", Sum::Rounded as u32),
+            ("EDITED", Sum::Edited as u32),
+        ];
+        for (name, value) in flags {
+            assert_eq!(constant(name), Some(value), "{name}");
+        }
     }
 }

@@ -6,10 +6,13 @@ use thalweg_sim::{
     core::terrain::{Edge, Layer, Source, Terrain},
     generate::{TerrainParams, generate},
     params::{Value, write},
-    simulation::Simulation,
+    simulation::{
+        Simulation,
+        check::{Check, CheckResult},
+    },
 };
 
-use crate::{Device, DeviceError, GpuSimulation};
+use crate::{Device, DeviceError, GpuSimulation, Runner};
 
 /// Cells along each side of the terrain, and ticks, of the self-test.
 const SIDE: u32 = 64;
@@ -91,4 +94,19 @@ pub fn time_card_tick(device: &Device, settings: &Simulation, size: [usize; 2]) 
     run.run(TICKS)?;
     let part = f64::from(width) * f64::from(height) / (size[0] as f64 * size[1] as f64);
     Ok(started.elapsed().as_secs_f64() / (f64::from(TICKS) * part))
+}
+
+/// Runs a check on the card; `None` if its processes have no kernels there.
+///
+/// # Errors
+/// The connection to the card is lost.
+pub fn run_check(device: &Device, check: &Check) -> Result<Option<CheckResult>, DeviceError> {
+    let (mut runner, mut ran) = (None, None);
+    let result = check.run_with(&mut |simulation, ticks| {
+        let runner = runner.get_or_insert_with(|| Runner::on_card(device, simulation).ok());
+        if let (Some(runner), None | Some(Ok(()))) = (runner, &ran) {
+            ran = Some(runner.run(simulation, ticks));
+        }
+    });
+    ran.transpose().map(|ran| ran.map(|()| result))
 }

@@ -1,6 +1,6 @@
 //! The kernels against the processes of the processor.
 
-use thalweg_gpu::{Device, GpuSimulation, Runner, self_test, time_card_tick};
+use thalweg_gpu::{Device, GpuSimulation, Runner, begins_on_processor, self_test, time_card_tick};
 use thalweg_sim::{
     core::{
         grid::Grid,
@@ -27,7 +27,7 @@ fn hills(side: u32, edge: Edge) -> Terrain {
 fn cliffs(edge: Edge) -> Terrain {
     let (width, height) = (70, 45);
     let ground = |x: usize, y: usize| {
-        let step = if (x / 14 + y / 15) % 2 == 0 { 500.0 } else { 0.0 };
+        let step = if (x / 14 + y / 15).is_multiple_of(2) { 500.0 } else { 0.0 };
         step + ((x * 7 + y * 13) % 11) as f32 * 0.03
     };
     let mut terrain = Terrain::bare(Grid::from_fn(width, height, ground), 3.0, edge);
@@ -274,7 +274,35 @@ fn thermal_erosion_follows_the_processor_at_extremes() {
     }
 }
 
-/// Returns a terrain with a mask from 0 to 1 and beyond, with steps and slopes, and with water on its sand.
+#[test]
+fn simulation_that_starts_filled_runs_on_the_card_after_its_first_tick() {
+    let start = simulation(hills(48, Edge::Open), &["water"], &[("water.filled", "true")]);
+    assert!(begins_on_processor(&start) && !begins_on_processor(&on_processor(&start, 1)));
+}
+
+#[test]
+fn rate_limiter_is_counted_as_on_the_processor() {
+    let Some(device) = device() else { return };
+    // Never, with the time of the water, and under the mask only.
+    let cases: [(&[&str], &[_]); 3] = [
+        (&["thermal"], &[("thermal.rate", "3"), ("thermal.dt", "0.05"), ("thermal.mode", "published")]),
+        (&["water", "thermal"], &[("thermal.rate", "0.2")]),
+        (&["water", "thermal"], &[("thermal.rate", "0.1"), ("thermal-masked.rate", "5")]),
+    ];
+    let rate = |simulation: &mut Simulation| {
+        let slot = simulation.slot_mut("thermal").expect("it is in the catalogue");
+        slot.process.limiters()[0].1.all
+    };
+    let counts = cases.map(|(keys, settings)| {
+        let start = simulation(masked_hills(Edge::Open), keys, settings);
+        let (mut card, mut processor) = (on_card(&device, &start, &[3, 4]), on_processor(&start, 7));
+        assert_eq!(rate(&mut card), rate(&mut processor), "{settings:?}");
+        rate(&mut card)
+    });
+    assert_eq!(counts, [0, 7, 7]);
+}
+
+/// Returns a terrain with a mask of steps and slopes, uneven rain, and water on its sand.
 fn masked_hills(edge: Edge) -> Terrain {
     let mut terrain = hills(72, edge);
     let mask = |x: usize, y: usize| match (x / 9 + y / 9) % 3 {
@@ -283,6 +311,7 @@ fn masked_hills(edge: Edge) -> Terrain {
         _ => (x % 9) as f32 / 8.0,
     };
     terrain.mask = Some(Grid::from_fn(72, 72, mask));
+    terrain.rain = Some(Grid::from_fn(72, 72, |x, y| ((x + 5 * y) % 4) as f32));
     terrain.water = Grid::from_fn(72, 72, |x, y| if (x + y) % 20 < 8 { 0.01 * (x % 14) as f32 } else { 0.0 });
     terrain
 }
@@ -405,4 +434,35 @@ fn edits_between_ticks_reach_the_card() {
         let [apart, change] = [&card, &start].map(|other| distance(&of(&processor), &of(other)));
         assert!(apart <= 1e-3 * change, "{}: {apart:e} of {change:e}", layer.key());
     }
+}
+
+#[test]
+fn every_size_follows_the_processor() {
+    let Some(device) = device() else { return };
+    for (width, height) in [(1, 1), (1, 40), (40, 1), (63, 4), (64, 5), (65, 3), (300, 2)] {
+        let ground = |x: usize, y: usize| ((7 * x + 5 * y) % 9) as f32;
+        for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
+            let mut terrain = Terrain::bare(Grid::from_fn(width, height, ground), 3.0, edge);
+            terrain.sand = Grid::from_fn(width, height, |x, y| ((x + y) % 3) as f32);
+            terrain.water = Grid::from_fn(width, height, |x, _| if x < 20 { 1.5 } else { 0.0 });
+            println!("{width} x {height}, {edge:?}");
+            let start = simulation(terrain, &["water", "thermal"], &[("water.rain_rate", "0.001")]);
+            assert_alike(&device, &start, 5, 1e-3);
+        }
+    }
+}
+
+#[test]
+fn largest_terrain_runs_or_is_refused() {
+    let Some(device) = device() else { return };
+    let side = 4096;
+    let ground = |x: usize, y: usize| ((x / 64 + y / 64) % 7) as f32 * 20.0;
+    let mut terrain = Terrain::bare(Grid::from_fn(side, side, ground), 4.0, Edge::Open);
+    terrain.spread_sand(0.5);
+    let start = simulation(terrain, &["water", "thermal"], &[("water.rain_rate", "0.01")]);
+    // With the limits that WebGPU guarantees, a buffer holds 128 MiB.
+    let small = Device::open_with(|_| wgpu::Limits::defaults()).unwrap_or_else(|error| panic!("{error}"));
+    let refused = GpuSimulation::new(&small, &mut start.clone()).err().expect("a buffer would be too large");
+    assert!(refused.to_string().contains("cannot hold a map of 4096 × 4096 cells"), "{refused}");
+    assert_alike(&device, &start, 1, 1e-3);
 }

@@ -6,8 +6,9 @@ use crate::Failure;
 
 #[cfg(feature = "gpu")]
 pub(super) fn measure(side: u32) -> Result<Value, Failure> {
+    use crate::computer::{open_card, refused};
     use serde_json::json;
-    use thalweg_gpu::{Device, DeviceError, KernelTime, bench};
+    use thalweg_gpu::{KernelTime, bench};
     use thalweg_sim::{
         generate::{TerrainParams, generate},
         params::{Value as Parameter, write},
@@ -15,8 +16,7 @@ pub(super) fn measure(side: u32) -> Result<Value, Failure> {
         simulation::Simulation,
     };
 
-    let refused = |error: DeviceError| Failure::bad_input(format!("--device gpu: {error}; use --device cpu"));
-    let device = Device::open().map_err(refused)?;
+    let device = open_card()?;
     let params = TerrainParams { width: side, height: side, cell_size: 4.0, ..TerrainParams::default() };
     let terrain = generate(&params, 1);
     let rows = |mode: Mode| -> Result<Vec<Value>, Failure> {
@@ -45,7 +45,7 @@ pub(super) fn measure(side: u32) -> Result<Value, Failure> {
 
 #[cfg(not(feature = "gpu"))]
 pub(super) fn measure(_: u32) -> Result<Value, Failure> {
-    Err(Failure::bad_input("--device gpu: this program was built without graphics; use --device cpu"))
+    Err(crate::computer::without_graphics())
 }
 
 /// Formats the report as a table, one line per kernel.

@@ -34,6 +34,9 @@ use crate::{
 
 const GRAVITY: f64 = 9.81;
 
+/// Function that runs ticks of a simulation.
+pub type RunTicks<'a> = &'a mut dyn FnMut(&mut Simulation, u32);
+
 /// A check.
 pub struct Check {
     /// Name shown to the user.
@@ -44,7 +47,7 @@ pub struct Check {
     pub expected: f64,
     /// Tolerance.
     pub within: f64,
-    measure: fn() -> f64,
+    measure: fn(RunTicks<'_>) -> f64,
 }
 
 /// Result of a check.
@@ -72,8 +75,13 @@ impl CheckResult {
 impl Check {
     /// Runs the check, in at most a few seconds.
     pub fn run(&self) -> CheckResult {
+        self.run_with(&mut |simulation, ticks| (0..ticks).for_each(|_| simulation.tick()))
+    }
+
+    /// Runs the check with a function that runs the ticks, e.g. on a graphics card.
+    pub fn run_with(&self, ticks: RunTicks<'_>) -> CheckResult {
         let Self { title, about, expected, within, measure } = *self;
-        CheckResult { title, about, measured: measure(), expected, within }
+        CheckResult { title, about, measured: measure(ticks), expected, within }
     }
 }
 
@@ -178,22 +186,22 @@ fn bumps(x: f64, y: f64) -> f64 {
     0.6 * (libm::sin(0.31 * x) + libm::cos(0.23 * y)) + 0.2 * libm::sin(0.9 * x + 0.7 * y)
 }
 
-fn lake() -> f64 {
+fn lake(ticks: RunTicks<'_>) -> f64 {
     let terrain = filled([96, 80], bumps, |_| 0.5);
     let (before, deepest) = (terrain.water.clone(), f64::from(terrain.water.min_max().1));
     let mut run = still_water(terrain, 0.02, 0.0);
-    (0..1000).for_each(|_| run.tick());
+    ticks(&mut run, 1000);
     let after = run.terrain.water.iter().zip(before.iter());
     after.map(|(now, before)| f64::from((now - before).abs())).fold(0.0, f64::max) / deepest
 }
 
-fn seiche() -> f64 {
+fn seiche(ticks: RunTicks<'_>) -> f64 {
     let (length, depth, step) = (64, 1.0, 0.02_f32);
     let wave = |x: f64| depth + 1e-3 * libm::cos((x + 0.5) * std::f64::consts::PI / length as f64);
     let mut run = still_water(filled([length, 1], |_, _| 0.0, wave), step, 0.0);
     let (mut crossings, mut before) = (Vec::new(), 1e-3_f64);
     for tick in 1..5000 {
-        run.tick();
+        ticks(&mut run, 1);
         let now = f64::from(run.terrain.water[0]) - depth;
         if (before < 0.0) != (now < 0.0) {
             crossings.push(f64::from(step) * (f64::from(tick) - now.abs() / (now.abs() + before.abs())));
@@ -205,7 +213,7 @@ fn seiche() -> f64 {
     period / (2.0 * length as f64 / (GRAVITY * depth).sqrt())
 }
 
-fn plane() -> f64 {
+fn plane(ticks: RunTicks<'_>) -> f64 {
     let (slope, roughness, rate, step) = (0.01, 0.05_f32, 0.02, 0.04_f32);
     let mut terrain = filled([80, 6], |x, _| 10.0 - slope * x, |_| 0.0);
     // Walls beside the flow, which leaves over the far edge.
@@ -216,15 +224,15 @@ fn plane() -> f64 {
     }
     terrain.sources.push(Source { place: [4.5 / 80.0, 0.5], radius: 1.6, rate: rate * 4.0, ticks: None });
     let mut run = still_water(terrain, step, roughness);
-    (0..15_000).for_each(|_| run.tick());
+    ticks(&mut run, 15_000);
     let depth = (1..5).map(|y| f64::from(run.terrain.water.at(50, y))).sum::<f64>() / 4.0;
     depth / libm::pow(f64::from(rate) * f64::from(roughness) / slope.sqrt(), 0.6)
 }
 
-fn dam() -> f64 {
+fn dam(ticks: RunTicks<'_>) -> f64 {
     let (seconds, step) = (12.0, 0.02_f32);
     let mut run = still_water(filled([200, 1], |_, _| 0.0, |x| f64::from(x < 100.0)), step, 0.0);
-    (0..600).for_each(|_| run.tick());
+    ticks(&mut run, 600);
     let wave = GRAVITY.sqrt();
     let exact = |cell: usize| match (cell as f64 - 99.5) / seconds {
         speed if speed <= -wave => 1.0,
@@ -235,7 +243,7 @@ fn dam() -> f64 {
     cells.map(|(cell, &depth)| (f64::from(depth) - exact(cell)).abs()).sum::<f64>() / 200.0
 }
 
-fn heap() -> f64 {
+fn heap(ticks: RunTicks<'_>) -> f64 {
     let (side, middle) = (65, 32);
     let mut terrain = Terrain::bare(Grid::filled(side, side, 0.0), 1.0, Edge::Wall);
     terrain.sand = Grid::from_fn(side, side, |x, y| {
@@ -246,7 +254,7 @@ fn heap() -> f64 {
     params.dt *= REFERENCE_SIDE as f32 / side as f32;
     let talus = libm::tan(f64::from(params.repose_angle).to_radians());
     let mut run = run(vec![Box::new(Thermal::with(params))], terrain);
-    (0..6000).for_each(|_| run.tick());
+    ticks(&mut run, 6000);
     let ground = run.terrain.ground();
     let foot = (f64::from(ground.at(middle, middle)) / talus) as usize;
     let (from, to) = (foot / 5, foot * 4 / 5);
@@ -254,7 +262,7 @@ fn heap() -> f64 {
     fall / (to - from) as f64 / talus
 }
 
-fn rivers() -> f64 {
+fn rivers(ticks: RunTicks<'_>) -> f64 {
     let (side, mut stream) = (64, RandomStream::new(4, "plain", 0));
     let ground = Grid::from_fn(side, side, |x, y| {
         let height = stream.uniform();
@@ -268,7 +276,7 @@ fn rivers() -> f64 {
         ..fluvial::Params::default()
     };
     let mut run = run(vec![Box::new(Fluvial::with(params))], Terrain::bare(ground, 30.0, Edge::Open));
-    (0..600).for_each(|_| run.tick());
+    ticks(&mut run, 600);
     Channels::of(&run.terrain, 1.0).slope_area().map_or(f64::NAN, |fit| fit.value)
 }
 
@@ -277,11 +285,11 @@ fn unexplained(run: &Simulation) -> f64 {
     run.solid_residual().abs() / run.ledger.solid.sum(|row| row.moved)
 }
 
-fn dunes() -> f64 {
+fn dunes(ticks: RunTicks<'_>) -> f64 {
     let mut terrain = Terrain::bare(Grid::filled(64, 64, 0.0), 1.0, Edge::Wrap);
     terrain.spread_sand(2.0);
     let mut run = run(vec![Box::new(Wind::default())], terrain);
-    (0..300).for_each(|_| run.tick());
+    ticks(&mut run, 300);
     unexplained(&run)
 }
 
@@ -300,13 +308,13 @@ fn busy() -> Simulation {
     run(processes, terrain)
 }
 
-fn together() -> f64 {
+fn together(ticks: RunTicks<'_>) -> f64 {
     let mut run = busy();
-    (0..100).for_each(|_| run.tick());
+    ticks(&mut run, 100);
     unexplained(&run)
 }
 
-fn threads() -> f64 {
+fn threads(_: RunTicks<'_>) -> f64 {
     let Ok(one) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else { return f64::NAN };
     let [mut alone, mut all] = [busy().with_pool(Arc::new(one)), busy()];
     for _ in 0..30 {
