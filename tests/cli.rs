@@ -149,6 +149,31 @@ fn variants() -> Vec<(&'static str, Vec<String>)> {
 }
 
 #[test]
+fn graphics_card_agrees_with_the_processor() {
+    refuses(&["build", "wadi", "--size", "64", "--device", "gpu"], &["--device gpu: ", "only runs on the processor"]);
+    refuses(&["build", "wadi", "--device", "tpu"], &["use auto, cpu or gpu"]);
+    if thalweg_gpu::Device::open().is_err() {
+        return skipped("nothing ran on a graphics card, because there is no driver", "THALWEG_REQUIRE_GPU");
+    }
+    let folder = folder();
+    let run = |out: &str, device: &str| {
+        let arguments = ["build", "river-valley", "--size", "64", "--ticks", "40", "--device", device, "--out", out];
+        report(&succeeds(&[], &[&arguments[..], &["--json"]].concat(), folder.path()))
+    };
+    let [processor, card, again] =
+        [("cpu", "cpu"), ("gpu", "gpu"), ("again", "gpu")].map(|(out, device)| run(out, device));
+    assert_eq!(processor["device"], "processor");
+    assert_ne!(card["device"], "processor");
+    assert_eq!(card["layers"], again["layers"]);
+    for report in [&processor, &card] {
+        assert_eq!(report["ticks"], 40);
+    }
+    let moved = |report: &Value| report["ledger"]["solid"]["processes"]["water"]["eroded"].as_f64();
+    let [Some(one), Some(other)] = [moved(&processor), moved(&card)] else { panic!("{:#}", processor["ledger"]) };
+    assert!((one / other - 1.0).abs() < 1e-4, "{one} and {other}");
+}
+
+#[test]
 fn every_process_is_bit_identical_across_vector_units() {
     let folder = folder();
     let names: Vec<&str> =

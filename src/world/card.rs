@@ -7,7 +7,9 @@
 use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
-use thalweg_gpu::{Device, GpuSimulation, Packer, begins_on_processor, find_obstacle, self_test, time_card_tick};
+use thalweg_gpu::{
+    Device, DeviceError, GpuSimulation, Packer, begins_on_processor, find_obstacle, self_test, time_card_tick,
+};
 use thalweg_scene::settings::ComputeDevice;
 use thalweg_sim::{
     core::{
@@ -42,7 +44,7 @@ impl TrialKey {
 }
 
 /// Result of a trial: seconds that a tick takes on the card, or what is wrong with it.
-type Trial = Result<f64, String>;
+type Trial = Result<f64, DeviceError>;
 
 /// Ticks on the graphics card.
 #[derive(Resource, Default)]
@@ -55,6 +57,8 @@ pub struct CardTicks {
     tried: Option<(TrialKey, Trial)>,
     /// Seconds that the last tick on the processor took.
     processor_seconds: Option<f64>,
+    /// Failure to report to the user, in sentences.
+    failure: Option<String>,
     /// `true` if the last ticks ran on the card.
     was_used: bool,
     /// Time of the last update of the simulations, and its duration.
@@ -87,16 +91,17 @@ impl CardTicks {
         let simulation = &mut session.simulation;
         // A replaced terrain stays.
         let card = self.card.as_mut().filter(|card| card.has_layers_of(simulation));
-        if card.is_some_and(|card| card.download(simulation).is_err()) {
-            self.give_up();
+        if let Some(Err(error)) = card.map(|card| card.download(simulation)) {
+            self.give_up(&error);
         }
         self.updated = Some((Instant::now(), begun.elapsed()));
         true
     }
 
     /// Forgets a card that has failed. The processor continues from the last update.
-    fn give_up(&mut self) {
+    fn give_up(&mut self, error: &DeviceError) {
         (self.device, self.card, self.is_ahead) = (None, None, false);
+        self.failure = Some(format!("Ticks on the graphics card have stopped: {error}. The processor continues."));
     }
 
     /// Returns `true` if the card runs this simulation. Starts a trial if that is unknown.
@@ -116,7 +121,13 @@ impl CardTicks {
             self.tried = Some((key, result));
         }
         match &self.tried {
-            Some((_, Err(_))) => false,
+            Some((_, Err(error))) => {
+                let error = error.clone();
+                self.give_up(&error);
+                // Nobody asked for the card.
+                self.failure.take_if(|_| is_automatic);
+                false
+            }
             Some((tried, Ok(seconds))) if *tried == key => {
                 !is_automatic || self.processor_seconds.is_some_and(|processor| *seconds < processor)
             }
@@ -125,24 +136,13 @@ impl CardTicks {
                     let mut settings = Simulation::new(Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::Wall), 1);
                     settings.copy_settings_from(simulation);
                     let size = key.size;
-                    let attempt = move || -> Trial {
-                        let seconds = self_test(&device).and_then(|()| time_card_tick(&device, &settings, size));
-                        seconds.map_err(|error| error.to_string())
-                    };
+                    let attempt =
+                        move || -> Trial { self_test(&device).and_then(|()| time_card_tick(&device, &settings, size)) };
                     self.trial = Some(BackgroundTask::start(key, attempt));
                 }
                 false
             }
         }
-    }
-
-    /// Returns what is wrong with the card, once.
-    fn take_complaint(&mut self, wanted: ComputeDevice) -> Option<String> {
-        let (_, result) = self.tried.as_ref()?;
-        let wrong = result.as_ref().err().cloned()?;
-        self.give_up();
-        self.tried = None;
-        (wanted == ComputeDevice::GraphicsCard).then_some(wrong)
     }
 
     /// Returns `true` if it is time to update the simulations.
@@ -151,19 +151,18 @@ impl CardTicks {
     }
 }
 
-/// Runs `due` ticks on the card, or as many as possible, if it is in use. Returns the number of ticks begun; `None` if it is not in
+/// Runs up to `due` ticks on the card, if it is in use. Returns the number of ticks begun; `None` if it is not in
 /// use.
 pub(super) fn run_due(world: &mut World, may_run: bool, due: u32) -> Option<u32> {
     world.resource_scope(|world, mut ticks: Mut<CardTicks>| {
         let ticks = ticks.bypass_change_detection();
+        if let Some(failure) = ticks.failure.take() {
+            world.resource_mut::<Notices>().notify(NoticeLevel::Warning, failure);
+        }
         let wanted = world.resource::<Preferences>().settings.compute_device;
         let simulations = world.resource::<Simulations>();
         let may_run = may_run && simulations.all().len() == 1 && simulations.between_ticks() && !simulations.halted;
         let is_used = may_run && ticks.is_suitable(&simulations.selected().simulation, wanted);
-        if let Some(wrong) = ticks.take_complaint(wanted) {
-            let text = format!("{wrong}. The processor computes instead.");
-            world.resource_mut::<Notices>().notify(NoticeLevel::Warning, text);
-        }
         if !is_used {
             ticks.processor_seconds = Some(1e-3 * world.resource::<Timing>().tick_ms).filter(|seconds| *seconds > 0.0);
             if ticks.is_ahead && ticks.bring_back(&mut world.resource_mut::<Simulations>()) {
@@ -172,20 +171,12 @@ pub(super) fn run_due(world: &mut World, may_run: bool, due: u32) -> Option<u32>
             ticks.was_used &= due == 0;
             return None;
         }
-        match advance(world, ticks, due) {
-            Ok(begun) => Some(begun),
-            Err(error) => {
-                ticks.give_up();
-                let text = format!("The graphics card failed ({error}). The processor continues.");
-                world.resource_mut::<Notices>().notify(NoticeLevel::Warning, text);
-                None
-            }
-        }
+        advance(world, ticks, due).map_err(|error| ticks.give_up(&error)).ok()
     })
 }
 
 /// Collects finished ticks, and begins others. Returns their number.
-fn advance(world: &mut World, ticks: &mut CardTicks, due: u32) -> Result<u32, thalweg_gpu::DeviceError> {
+fn advance(world: &mut World, ticks: &mut CardTicks, due: u32) -> Result<u32, DeviceError> {
     let budget = world.resource::<Deadline>().left();
     if let Some(card) = &mut ticks.card {
         card.advance()?;

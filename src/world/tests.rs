@@ -58,7 +58,8 @@ fn step_runs_requested_ticks_and_displays_each() {
     send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
     assert_eq!(app.world().resource::<Simulations>().selected().simulation.ticks(), 3);
-    assert_eq!(app.world().resource::<Revision>().state, before + 3);
+    // A long tick is also displayed midway.
+    assert!(app.world().resource::<Revision>().state >= before + 3);
 }
 
 #[test]
@@ -721,6 +722,7 @@ fn undo_restores_project_file_and_crash_autosaves() {
     assert!(project.sessions[0].simulation.terrain == wanted);
 }
 
+mod card;
 mod growth;
 mod lab;
 mod layers;

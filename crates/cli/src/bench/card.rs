@@ -11,20 +11,20 @@ pub(super) fn measure(side: u32) -> Result<Value, Failure> {
     use thalweg_gpu::{KernelTime, bench};
     use thalweg_sim::{
         generate::{TerrainParams, generate},
-        params::{Value as Parameter, write},
-        process::Mode,
+        params::set,
         simulation::Simulation,
     };
 
     let device = open_card()?;
     let params = TerrainParams { width: side, height: side, cell_size: 4.0, ..TerrainParams::default() };
     let terrain = generate(&params, 1);
-    let rows = |mode: Mode| -> Result<Vec<Value>, Failure> {
+    let rows = |mode: &str| -> Result<Vec<Value>, Failure> {
         let mut simulation = Simulation::new(terrain.clone(), 1);
         for slot in simulation.slots.iter_mut().filter(|slot| ["water", "thermal"].contains(&slot.key())) {
             slot.enabled = true;
-            let [settings, _] = slot.process.settings_mut();
-            write(settings, "mode", &Parameter::Choice(format!("{mode:?}")));
+        }
+        for path in ["water.mode", "thermal.mode"] {
+            set(&mut simulation.groups_mut(), path, mode).expect("both have this mode");
         }
         let times = bench(&device, &mut simulation).map_err(refused)?;
         let bandwidth = times.first().map_or(f64::NAN, |copy| copy.bytes / copy.ns);
@@ -38,8 +38,8 @@ pub(super) fn measure(side: u32) -> Result<Value, Failure> {
     Ok(json!({
         "device": device.name(),
         "size": side,
-        "default": rows(Mode::Corrected)?,
-        "published": rows(Mode::Published)?,
+        "default": rows("default")?,
+        "published": rows("published")?,
     }))
 }
 
