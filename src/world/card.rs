@@ -20,8 +20,8 @@ use thalweg_sim::{
 };
 
 use super::{
-    Deadline, History, NoticeLevel, Notices, Preferences, Revision, Simulations, Timing, background::BackgroundTask,
-    ticks::ready,
+    AutosaveSystems, Deadline, History, NoticeLevel, Notices, Preferences, Revision, Simulations, Timing,
+    background::BackgroundTask, ticks::ready,
 };
 
 /// Shortest interval between two updates of the simulations.
@@ -148,6 +148,21 @@ impl CardTicks {
     /// Returns `true` if it is time to update the simulations.
     fn is_update_due(&self) -> bool {
         self.updated.is_none_or(|(at, took)| at.elapsed() >= INTERVAL.max(REST * took))
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<CardTicks>().add_systems(Last, bring_back_at_exit.before(AutosaveSystems));
+}
+
+/// Brings the simulations up to date before they are saved at exit.
+fn bring_back_at_exit(
+    mut exits: MessageReader<AppExit>,
+    mut ticks: ResMut<CardTicks>,
+    mut simulations: ResMut<Simulations>,
+) {
+    if exits.read().count() > 0 {
+        ticks.bring_back(&mut simulations);
     }
 }
 

@@ -286,7 +286,6 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Deadline>()
         .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
-        .init_resource::<CardTicks>()
         .insert_resource(PointerOverView { view: true, terrain: true, adds_rain: false })
         .init_resource::<KeyPointer>()
         .init_resource::<ViewportArea>()
@@ -307,7 +306,7 @@ pub fn plugin(app: &mut App) {
         .add_message::<AppCommand>()
         .add_plugins((simulations::plugin, ticks::plugin, history::plugin, workspace::plugin))
         .add_plugins((run::plugin, edit::plugin, file::plugin, bookmarks::plugin, compare::plugin))
-        .add_plugins((brush::plugin, overlay::plugin))
+        .add_plugins((brush::plugin, card::plugin, overlay::plugin))
         .add_plugins((quiz::plugin, lessons::plugin))
         .add_plugins((presentation::plugin, recording::plugin))
         .add_systems(

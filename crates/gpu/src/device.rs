@@ -176,33 +176,33 @@ impl Device {
                 encoder.copy_buffer_to_buffer(buffer, 0, copy, 0, buffer.size());
             }
             self.queue.submit([encoder.finish()]);
-            let arrivals: Vec<_> = copies.iter().map(map).collect();
+            let arrivals: Vec<_> = copies.iter().map(|copy| map(copy, |_| ())).collect();
             (copies, arrivals)
         })?;
         self.wait()?;
-        arrivals.iter().try_for_each(|arrival| has_arrived(arrival).map(drop))?;
+        arrivals.iter().try_for_each(|arrival| arrived(arrival).map(drop))?;
         Ok(copies)
     }
 }
 
-/// Outcome of a request to map a buffer, once it is known.
-pub(crate) type Arrival = Arc<OnceLock<Result<(), wgpu::BufferAsyncError>>>;
+/// Contents of a buffer, or the outcome of a request to map it, once it is known.
+pub(crate) type Arrival<T> = Arc<OnceLock<Result<T, wgpu::BufferAsyncError>>>;
 
-/// Maps a buffer for reading, as soon as what was submitted is done.
-pub(crate) fn map(buffer: &wgpu::Buffer) -> Arrival {
+/// Maps a buffer for reading as soon as what was submitted is done, and applies a function to it at once: a card that is lost
+/// later takes the mapping with it.
+pub(crate) fn map<T: Send + Sync + 'static>(
+    buffer: &wgpu::Buffer,
+    read: impl FnOnce(&wgpu::Buffer) -> T + Send + 'static,
+) -> Arrival<T> {
     let arrival = Arrival::default();
-    let arrived = Arc::clone(&arrival);
-    buffer.slice(..).map_async(wgpu::MapMode::Read, move |mapped| {
-        let _ = arrived.set(mapped);
+    let (arrived, mapped) = (Arc::clone(&arrival), buffer.clone());
+    buffer.slice(..).map_async(wgpu::MapMode::Read, move |result| {
+        let _ = arrived.set(result.map(|()| read(&mapped)));
     });
     arrival
 }
 
-/// Returns `true` if a buffer is mapped.
-pub(crate) fn has_arrived(arrival: &Arrival) -> Result<bool, DeviceError> {
-    match arrival.get() {
-        None => Ok(false),
-        Some(Ok(())) => Ok(true),
-        Some(Err(error)) => Err(DeviceError::lost(error)),
-    }
+/// Returns what has arrived.
+pub(crate) fn arrived<T>(arrival: &Arrival<T>) -> Result<Option<&T>, DeviceError> {
+    arrival.get().map(Result::as_ref).transpose().map_err(|error| DeviceError::lost(error))
 }

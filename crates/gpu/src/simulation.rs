@@ -16,7 +16,7 @@ use thalweg_sim::{
 use crate::{
     Device, DeviceError, Packer,
     balance::{SUMS, Sum, book},
-    device::{self, Arrival, has_arrived},
+    device::{self, Arrival, arrived},
     kernels::{Buffer, Dispatch, Kernel},
     map::{HAS_OWN_TIME, HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
 };
@@ -72,8 +72,7 @@ struct CellSource {
 
 /// Ticks on their way: the clock after them, once it arrives.
 struct Submission {
-    clock: wgpu::Buffer,
-    arrival: Arrival,
+    clock: Arrival<Clock>,
     begun: Instant,
 }
 
@@ -348,14 +347,8 @@ impl GpuSimulation {
     pub fn advance(&mut self) -> Result<(), DeviceError> {
         let Some(submission) = &self.submission else { return Ok(()) };
         self.device.poll()?;
-        if !has_arrived(&submission.arrival)? {
-            return Ok(());
-        }
-        let before = self.clock;
-        self.clock = {
-            let mapped = submission.clock.slice(..).get_mapped_range();
-            *bytemuck::from_bytes(&mapped[..size_of::<Clock>()])
-        };
+        let Some(&clock) = arrived(&submission.clock)? else { return Ok(()) };
+        let before = std::mem::replace(&mut self.clock, clock);
         let [ticks, substeps] = [self.clock.ticks - before.ticks, self.clock.substeps - before.substeps];
         if substeps > 0 {
             self.substep_seconds = submission.begun.elapsed().as_secs_f64() / f64::from(substeps);
@@ -400,8 +393,8 @@ impl GpuSimulation {
             let clock = card.staging(size_of::<Clock>() as u64);
             encoder.copy_buffer_to_buffer(&self.state, 0, &clock, 0, size_of::<Clock>() as u64);
             card.queue.submit([encoder.finish()]);
-            let arrival = device::map(&clock);
-            Submission { clock, arrival, begun: Instant::now() }
+            let read = |buffer: &wgpu::Buffer| *bytemuck::from_bytes(&buffer.slice(..).get_mapped_range());
+            Submission { clock: device::map(&clock, read), begun: Instant::now() }
         })?;
         self.submission = Some(submission);
         Ok(())
