@@ -126,14 +126,25 @@ fn thermal_seconds() -> f32 {
 
 @group(0) @binding(0) var<uniform> map: Map;
 @group(0) @binding(1) var<storage, read_write> state: State;
-@group(1) @binding(20) var<storage, read> mask: array<f32>;
+// Ground at the start of the simulation and, after that of all cells, the mask if the run uses it.
+@group(1) @binding(20) var<storage, read> start_and_mask: array<f32>;
+
+// Returns the ground of a cell at the start of the simulation.
+fn start_at(cell: u32) -> f32 {
+    return start_and_mask[cell];
+}
+
+// Returns the mask in a cell. Only in runs that use it.
+fn raw_mask_at(cell: u32) -> f32 {
+    return start_and_mask[map.width * map.height + cell];
+}
 
 // Returns the mask in a cell, if it scales parameters.
 fn mask_at(cell: u32) -> f32 {
     if (map.flags & SCALED_BY_MASK) == 0u {
         return 0.0;
     }
-    return clamp(mask[cell], 0.0, 1.0);
+    return clamp(raw_mask_at(cell), 0.0, 1.0);
 }
 
 // Interpolates a number between its unmasked and masked values by the mask.
@@ -223,12 +234,18 @@ fn on_map(place: vec2<i32>) -> bool {
     return all(place >= vec2(0)) && place.x < i32(map.width) && place.y < i32(map.height);
 }
 
-// Index of the cell of the map at a place, or of the one nearest to it.
-fn cell_of(place: vec2<i32>) -> u32 {
-    return on_side(place.y, map.height) * map.width + on_side(place.x, map.width);
+// Returns true beyond an open border.
+fn is_beyond(place: vec2<i32>) -> bool {
+    return map.edge == OPEN && !on_map(place);
 }
 
-// Index in a map with a ring of cells around it.
-fn ringed(place: vec2<i32>) -> u32 {
-    return u32(place.y + 1) * (map.width + 2u) + u32(place.x + 1);
+// Returns ground and level of the fluid beyond an open border: the ground at the start, and the sea.
+fn surface_beyond(place: vec2<i32>) -> vec2<f32> {
+    let ground = start_at(cell_of(place));
+    return vec2(ground, rounded(ground + max(map.sea_level - ground, 0.0)));
+}
+
+// Index of the cell of the map at a place, of the one nearest to it, or of the one that continues a periodic map.
+fn cell_of(place: vec2<i32>) -> u32 {
+    return on_side(place.y, map.height) * map.width + on_side(place.x, map.width);
 }

@@ -28,7 +28,7 @@ fn restore_masked(
         let cell = cell_of(place);
         let now = vec2(bedrock[cell], sand[cell]);
         // Exact where the mask is 0 or 1.
-        let restored = mask[cell] * before[cell] + (1.0 - mask[cell]) * now;
+        let restored = raw_mask_at(cell) * before[cell] + (1.0 - raw_mask_at(cell)) * now;
         let held = vec2(rounded(restored.x), rounded(restored.y));
         grown = (held.x - now.x) + (held.y - now.y);
         bedrock[cell] = held.x;

@@ -6,15 +6,15 @@
 @group(1) @binding(2) var<storage, read_write> water: array<f32>;
 @group(1) @binding(3) var<storage, read_write> suspended: array<f32>;
 @group(1) @binding(4) var<storage, read_write> softness: array<f32>;
-// Ground and level of the water, with a ring around the map.
+// Ground and level of the water.
 @group(1) @binding(5) var<storage, read> surface: array<vec2<f32>>;
-// Outflows of the cells, in cubic metres per second.
-@group(1) @binding(6) var<storage, read_write> flux_left: array<f32>;
-@group(1) @binding(7) var<storage, read_write> flux_right: array<f32>;
-@group(1) @binding(8) var<storage, read_write> flux_above: array<f32>;
-@group(1) @binding(9) var<storage, read_write> flux_below: array<f32>;
-// Three maps, one after another: velocity along columns and rows, and capacity, later the sediment before its transport.
-@group(1) @binding(10) var<storage, read_write> moved: array<f32>;
+// Outflows in cubic metres per second, of all cells to the left, then of all cells to the right; likewise above and below.
+@group(1) @binding(6) var<storage, read_write> flux_left_right: array<f32>;
+@group(1) @binding(7) var<storage, read_write> flux_above_below: array<f32>;
+// Velocity along rows and columns.
+@group(1) @binding(8) var<storage, read_write> velocities: array<vec2<f32>>;
+// Transport capacity and, after the exchange with the ground, the sediment before its transport.
+@group(1) @binding(9) var<storage, read_write> sediment: array<f32>;
 
 // Hardness below which the ground does not soften further.
 const LEAST_HARDNESS: f32 = 0.1;
@@ -31,12 +31,25 @@ fn push() -> f32 {
     return map.pipe_push * state.dt / map.size;
 }
 
+// Returns ground and level of the water, also beyond the border.
+fn surface_at(place: vec2<i32>) -> vec2<f32> {
+    if is_beyond(place) {
+        return surface_beyond(place);
+    }
+    return surface[cell_of(place)];
+}
+
 fn ground(place: vec2<i32>) -> f32 {
-    return surface[ringed(place)].x;
+    return surface_at(place).x;
 }
 
 fn level(place: vec2<i32>) -> f32 {
-    return surface[ringed(place)].y;
+    return surface_at(place).y;
+}
+
+// Index of the outflow of a cell to the right or below.
+fn second(cell: u32) -> u32 {
+    return map.width * map.height + cell;
 }
 
 // Computes the fluxes that the surface drives through the pipes, limited to the water present (eqs 2 to 5).
@@ -51,18 +64,18 @@ fn find_flow(
     if on_map(place) {
         let cell = cell_of(place);
         let here = level(place);
-        let go_left = max(flux_left[cell] + push() * (here - level(place + LEFT)), 0.0);
-        let go_right = max(flux_right[cell] + push() * (here - level(place + RIGHT)), 0.0);
-        let go_above = max(flux_above[cell] + push() * (here - level(place + ABOVE)), 0.0);
-        let go_below = max(flux_below[cell] + push() * (here - level(place + BELOW)), 0.0);
+        let go_left = max(flux_left_right[cell] + push() * (here - level(place + LEFT)), 0.0);
+        let go_right = max(flux_left_right[second(cell)] + push() * (here - level(place + RIGHT)), 0.0);
+        let go_above = max(flux_above_below[cell] + push() * (here - level(place + ABOVE)), 0.0);
+        let go_below = max(flux_above_below[second(cell)] + push() * (here - level(place + BELOW)), 0.0);
         let out = (go_left + go_right) + (go_above + go_below);
         let there = water[cell] * (map.size * map.size / max(state.dt, INSTANT));
         limited = state.dt > 0.0 && out > there;
         let limit = select(1.0, there / max(out, TINY), limited);
-        flux_left[cell] = go_left * limit;
-        flux_right[cell] = go_right * limit;
-        flux_above[cell] = go_above * limit;
-        flux_below[cell] = go_below * limit;
+        flux_left_right[cell] = go_left * limit;
+        flux_left_right[second(cell)] = go_right * limit;
+        flux_above_below[cell] = go_above * limit;
+        flux_above_below[second(cell)] = go_below * limit;
     }
     count(local, group_of(group), OUTFLOW_LIMITED, limited);
 }
@@ -78,8 +91,8 @@ fn inflow(place: vec2<i32>, neighbour: vec2<i32>, flux: f32) -> f32 {
 
 // Returns the slopes along columns and rows of the ground and of the surface.
 fn slopes(place: vec2<i32>) -> mat2x2<f32> {
-    let along_x = surface[ringed(place + RIGHT)] - surface[ringed(place + LEFT)];
-    let along_y = surface[ringed(place + BELOW)] - surface[ringed(place + ABOVE)];
+    let along_x = surface_at(place + RIGHT) - surface_at(place + LEFT);
+    let along_y = surface_at(place + BELOW) - surface_at(place + ABOVE);
     return transpose(mat2x2(along_x, along_y)) * (0.5 / map.size);
 }
 
@@ -120,15 +133,14 @@ fn find_depth(
     var water_out = 0.0;
     if on_map(place) {
         let cell = cell_of(place);
-        let cells = map.width * map.height;
-        let come_left = inflow(place, place + LEFT, flux_right[cell_of(place + LEFT)]);
-        let come_right = inflow(place, place + RIGHT, flux_left[cell_of(place + RIGHT)]);
-        let come_above = inflow(place, place + ABOVE, flux_below[cell_of(place + ABOVE)]);
-        let come_below = inflow(place, place + BELOW, flux_above[cell_of(place + BELOW)]);
-        let go_left = flux_left[cell];
-        let go_right = flux_right[cell];
-        let go_above = flux_above[cell];
-        let go_below = flux_below[cell];
+        let come_left = inflow(place, place + LEFT, flux_left_right[second(cell_of(place + LEFT))]);
+        let come_right = inflow(place, place + RIGHT, flux_left_right[cell_of(place + RIGHT)]);
+        let come_above = inflow(place, place + ABOVE, flux_above_below[second(cell_of(place + ABOVE))]);
+        let come_below = inflow(place, place + BELOW, flux_above_below[cell_of(place + BELOW)]);
+        let go_left = flux_left_right[cell];
+        let go_right = flux_left_right[second(cell)];
+        let go_above = flux_above_below[cell];
+        let go_below = flux_above_below[second(cell)];
         let before = water[cell];
         let comes = (come_left + come_right) + (come_above + come_below);
         let goes = (go_left + go_right) + (go_above + go_below);
@@ -141,9 +153,8 @@ fn find_depth(
         let along_y = ((come_above - go_above) + (go_below - come_below)) * scale;
         let velocity = max(min(vec2(along_x, along_y), vec2(fastest)), vec2(-fastest));
         water[cell] = after;
-        moved[cell] = velocity.x;
-        moved[cells + cell] = velocity.y;
-        moved[2u * cells + cell] = capacity(place, before, velocity);
+        velocities[cell] = velocity;
+        sediment[cell] = capacity(place, before, velocity);
         if map.edge == OPEN {
             var fluxes = 0.0;
             if place.x == 0 { fluxes += go_left - come_left; }
@@ -169,14 +180,13 @@ fn exchange(
     var evaporated = 0.0;
     if on_map(place) {
         let cell = cell_of(place);
-        let sediment = 2u * map.width * map.height + cell;
         let displaces = (map.flags & DISPLACES) != 0u;
         let old_bedrock = bedrock[cell];
         let old_sand = sand[cell];
         let depth = water[cell];
         let s = suspended[cell];
         let soft = softness[cell];
-        let deficit = moved[sediment] - s;
+        let deficit = sediment[cell] - s;
         let dissolves = min(map.free.suspension * state.dt * soft * max(deficit, 0.0), depth);
         let surplus = max(-deficit, 0.0);
         let settles = min(map.free.deposition * state.dt * surplus, select(s, min(s, depth), displaces));
@@ -193,7 +203,7 @@ fn exchange(
         bedrock[cell] = laid;
         sand[cell] = left;
         water[cell] = stays;
-        moved[sediment] = (s + taken) - settled;
+        sediment[cell] = (s + taken) - settled;
         let softer = min(soft + map.softening * state.dt * surplus, 1.0 - LEAST_HARDNESS);
         softness[cell] = max(softer, soft);
     }
@@ -205,10 +215,10 @@ fn exchange(
 
 // Returns the sediment of a cell before its transport; there is none beyond an open border.
 fn sediment_at(place: vec2<i32>) -> f32 {
-    if map.edge == OPEN && !on_map(place) {
+    if is_beyond(place) {
         return 0.0;
     }
-    return moved[2u * map.width * map.height + cell_of(place)];
+    return sediment[cell_of(place)];
 }
 
 // Takes the sediment of each cell from where its water came from, at most a cell away (eq. 15).
@@ -222,13 +232,11 @@ fn transport(
     var lost = 0.0;
     if on_map(place) {
         let cell = cell_of(place);
-        let shift = state.dt / map.size;
-        let a = moved[cell] * shift;
-        let b = moved[map.width * map.height + cell] * shift;
-        let left = max(a, 0.0);
-        let right = max(-a, 0.0);
-        let up = max(b, 0.0);
-        let down = max(-b, 0.0);
+        let shift = velocities[cell] * (state.dt / map.size);
+        let left = max(shift.x, 0.0);
+        let right = max(-shift.x, 0.0);
+        let up = max(shift.y, 0.0);
+        let down = max(-shift.y, 0.0);
         let middle_x = 1.0 - (left + right);
         let middle_y = 1.0 - (up + down);
         // Nine weights, at most four of them non-zero.

@@ -5,10 +5,9 @@
 @group(1) @binding(1) var<storage, read_write> sand: array<f32>;
 @group(1) @binding(2) var<storage, read> water: array<f32>;
 @group(1) @binding(3) var<storage, read> softness: array<f32>;
-@group(1) @binding(4) var<storage, read> start: array<f32>;
-// Ground, and the largest outflow of sand to a neighbour, with a ring around the map.
+// Ground, and the largest outflow of sand to a neighbour.
 @group(1) @binding(5) var<storage, read_write> loose: array<vec2<f32>>;
-// Published mode: ground and its talus as a height difference to the next cell, likewise, and the outflow of a cell per metre of fall.
+// Published mode: ground and its talus as a height difference to the next cell, and the outflow of a cell per metre of fall.
 @group(1) @binding(6) var<storage, read_write> solid: array<vec2<f32>>;
 @group(1) @binding(7) var<storage, read_write> giving: array<f32>;
 
@@ -32,21 +31,25 @@ fn talus(softness: f32, mask: f32) -> f32 {
     return (1.0 - softness) * per_hardness + lerp(map.free.bias, map.masked.bias, mask);
 }
 
-// Computes the ground and the largest outflow to a neighbour, and those beyond the border.
+// Computes the ground and the largest outflow to a neighbour.
 @compute @workgroup_size(64, 4)
 fn find_loose(@builtin(global_invocation_id) id: vec3<u32>) {
-    let place = vec2<i32>(id.xy) - 1;
-    if place.x > i32(map.width) || place.y > i32(map.height) {
-        return;
+    let place = vec2<i32>(id.xy);
+    if on_map(place) {
+        let cell = cell_of(place);
+        // At most an eighth to each neighbour; nothing where the rate is 0.
+        let eighth = select(0.0, 0.125 * sand[cell], failing_share(mask_at(cell)) > 0.0);
+        loose[cell] = vec2(bedrock[cell] + sand[cell], eighth);
     }
+}
+
+// Returns the ground and the largest outflow to a neighbour, also beyond the border.
+fn loose_at(place: vec2<i32>) -> vec2<f32> {
     let cell = cell_of(place);
-    if map.edge == OPEN && !on_map(place) {
-        loose[ringed(place)] = vec2(start[cell], 0.0);
-        return;
+    if is_beyond(place) {
+        return vec2(start_at(cell), 0.0);
     }
-    // At most an eighth to each neighbour; nothing where the rate is 0.
-    let eighth = select(0.0, 0.125 * sand[cell], failing_share(mask_at(cell)) > 0.0);
-    loose[ringed(place)] = vec2(bedrock[cell] + sand[cell], eighth);
+    return loose[cell];
 }
 
 // Returns the factor on the angle of repose of sand, as a slope, under water of this depth.
@@ -64,8 +67,8 @@ fn stable_drop(cell: u32, is_corner: bool) -> f32 {
 
 // Returns the sand that slides from a cell to a neighbour; inflow is negative.
 fn pair_flux(place: vec2<i32>, offset: vec2<i32>) -> f32 {
-    let here = loose[ringed(place)];
-    let there = loose[ringed(place + offset)];
+    let here = loose_at(place);
+    let there = loose_at(place + offset);
     let fall = here.x - there.x;
     let donor = select(place + offset, place, fall > 0.0);
     let eighth = select(there.y, here.y, fall > 0.0);
@@ -101,9 +104,9 @@ fn slide(
                 let flux = pair_flux(place, offset);
                 leaves += flux;
                 goes += max(flux, 0.0);
-                let near = loose[ringed(place + offset)].x;
+                let near = loose_at(place + offset).x;
                 if is_corner { corner = min(corner, near); } else { beside = min(beside, near); }
-                if map.edge == OPEN && !on_map(place + offset) { out += flux; }
+                if is_beyond(place + offset) { out += flux; }
             }
         }
         // Rock is never less steep than its sand; sand on the rock is part of the excess.
@@ -128,19 +131,23 @@ fn slide(
     tally(local, number, SLID_OUT, out);
 }
 
-// Computes the ground as one solid and its talus, and those beyond the border.
+// Computes the ground as one solid and its talus.
 @compute @workgroup_size(64, 4)
 fn find_solid(@builtin(global_invocation_id) id: vec3<u32>) {
-    let place = vec2<i32>(id.xy) - 1;
-    if place.x > i32(map.width) || place.y > i32(map.height) {
-        return;
+    let place = vec2<i32>(id.xy);
+    if on_map(place) {
+        let cell = cell_of(place);
+        solid[cell] = vec2(bedrock[cell] + sand[cell], talus(softness[cell], 0.0));
     }
+}
+
+// Returns the ground and its talus, also beyond the border.
+fn solid_at(place: vec2<i32>) -> vec2<f32> {
     let cell = cell_of(place);
-    if map.edge == OPEN && !on_map(place) {
-        solid[ringed(place)] = vec2(start[cell], 0.0);
-        return;
+    if is_beyond(place) {
+        return vec2(start_at(cell), 0.0);
     }
-    solid[ringed(place)] = vec2(bedrock[cell] + sand[cell], talus(softness[cell], 0.0));
+    return solid[cell];
 }
 
 // Offsets of the neighbours beside a cell and of those at its corners, opposite ones in pairs.
@@ -155,8 +162,8 @@ fn sum_neighbours(terms: array<f32, 8>) -> f32 {
 
 // Returns the fall from one cell to another, or 0 if it does not exceed the talus.
 fn steep_fall(from_place: vec2<i32>, to_place: vec2<i32>, is_corner: bool) -> f32 {
-    let giver = solid[ringed(from_place)];
-    let fall = giver.x - solid[ringed(to_place)].x;
+    let giver = solid_at(from_place);
+    let fall = giver.x - solid_at(to_place).x;
     return select(0.0, fall, fall > giver.y * select(1.0, DIAGONAL, is_corner));
 }
 
@@ -177,10 +184,10 @@ fn give(
         var lowest = 3.0e38;
         for (var side = 0; side < 8; side++) {
             falls[side] = steep_fall(place, place + offsets[side], side >= 4);
-            lowest = min(lowest, solid[ringed(place + offsets[side])].x);
+            lowest = min(lowest, solid_at(place + offsets[side]).x);
         }
         let all = sum_neighbours(falls);
-        let most = solid[ringed(place)].x - lowest;
+        let most = solid_at(place).x - lowest;
         let gives = 0.5 * failing_share(0.0) * softness[cell] * most / max(all, TINY);
         let goes = select(0.0, gives * all, all > 0.0);
         let old_bedrock = bedrock[cell];
@@ -219,10 +226,10 @@ fn receive(
         var flows: array<f32, 8>;
         for (var side = 0; side < 8; side++) {
             let giver = place + offsets[side];
-            let gives = select(giving[cell_of(giver)], 0.0, map.edge == OPEN && !on_map(giver));
+            let gives = select(giving[cell_of(giver)], 0.0, is_beyond(giver));
             flows[side] = gives * steep_fall(giver, place, side >= 4);
         }
-        let comes = sum_neighbours(flows);
+        let comes = rounded(sum_neighbours(flows));
         let old = bedrock[cell];
         let new_bedrock = rounded(old + comes);
         got = new_bedrock - old;

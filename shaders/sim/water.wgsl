@@ -6,14 +6,12 @@
 @group(1) @binding(2) var<storage, read_write> water: array<f32>;
 @group(1) @binding(3) var<storage, read_write> suspended: array<f32>;
 @group(1) @binding(4) var<storage, read> softness: array<f32>;
-@group(1) @binding(5) var<storage, read> start: array<f32>;
 @group(1) @binding(6) var<storage, read> rain_map: array<f32>;
-// Ground, and level of the fluid or, after the flow, the square of its speed; with a ring around the map.
+// Ground, and level of the fluid or, after the flow, the square of its speed.
 @group(1) @binding(7) var<storage, read_write> surface: array<vec2<f32>>;
-// Fluxes across the faces left of the cells and above them, before and after a step, and both velocities there before it.
+// Fluxes across the faces left of the cells and above them, before and after a step.
 @group(1) @binding(8) var<storage, read_write> flux_x: array<f32>;
 @group(1) @binding(9) var<storage, read_write> flux_y: array<f32>;
-@group(1) @binding(10) var<storage, read_write> speed: array<vec2<f32>>;
 @group(1) @binding(12) var<storage, read_write> next_x: array<f32>;
 @group(1) @binding(13) var<storage, read_write> next_y: array<f32>;
 // Concentration of sediment in the fluid of a cell, and the fraction of its outflow that it can supply.
@@ -138,23 +136,25 @@ fn fall(
     tally(local, group_of(group), RAINED, rained);
 }
 
-// Computes ground and level, and those beyond the border.
+// Computes ground and level.
 @compute @workgroup_size(64, 4)
 fn find_surface(@builtin(global_invocation_id) id: vec3<u32>) {
-    let place = vec2<i32>(id.xy) - 1;
-    if place.x > i32(map.width) || place.y > i32(map.height) {
-        return;
+    let place = vec2<i32>(id.xy);
+    if on_map(place) {
+        let cell = cell_of(place);
+        let ground = bedrock[cell] + sand[cell];
+        // Published sediment does not raise the surface.
+        let fraction = select(suspended_fraction(), 0.0, (map.flags & PUBLISHED_WATER) != 0u);
+        surface[cell] = vec2(ground, ground + (water[cell] + suspended[cell] * fraction));
     }
-    let cell = cell_of(place);
-    if map.edge == OPEN && !on_map(place) {
-        let beyond = start[cell];
-        surface[ringed(place)] = vec2(beyond, beyond + max(map.sea_level - beyond, 0.0));
-        return;
+}
+
+// Returns ground and level, also beyond the border.
+fn surface_at(place: vec2<i32>) -> vec2<f32> {
+    if is_beyond(place) {
+        return surface_beyond(place);
     }
-    let ground = bedrock[cell] + sand[cell];
-    // Published sediment does not raise the surface.
-    let fraction = select(suspended_fraction(), 0.0, (map.flags & PUBLISHED_WATER) != 0u);
-    surface[ringed(place)] = vec2(ground, ground + (water[cell] + suspended[cell] * fraction));
+    return surface[cell_of(place)];
 }
 
 // Returns the depth of the fluid at a face between two cells, and its velocity there for a flux.
@@ -187,41 +187,17 @@ fn face_y(x: i32, y: i32) -> u32 {
     return on_faces(y, map.height) * map.width + on_side(x, map.width);
 }
 
-// Velocities at these faces.
-fn speed_x(x: i32, y: i32) -> f32 {
-    return speed[face_x(x, y)].x;
+// Returns flux, depth and velocity at these faces.
+fn flow_x(x: i32, y: i32) -> vec3<f32> {
+    let face = vec2(i32(on_faces(x, map.width)), i32(on_side(y, map.height)));
+    let flux = flux_x[face_x(x, y)];
+    return vec3(flux, depth_and_speed(surface_at(face - vec2(1, 0)), surface_at(face), flux));
 }
 
-fn speed_y(x: i32, y: i32) -> f32 {
-    return speed[on_faces(y, map.height) * (map.width + 1u) + on_side(x, map.width)].y;
-}
-
-// Computes the velocities at the faces, and the speed of the fastest wave.
-@compute @workgroup_size(64, 4)
-fn find_speeds(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let place = vec2<i32>(id.xy);
-    let fastest = map.size / state.dt;
-    var wave = 0.0;
-    let here = surface[ringed(min(place, vec2(i32(map.width), i32(map.height))))];
-    var speeds = vec2(0.0);
-    if place.x <= i32(map.width) && place.y < i32(map.height) {
-        let found = depth_and_speed(surface[ringed(place - vec2(1, 0))], here, flux_x[u32(place.y) * (map.width + 1u) + u32(place.x)]);
-        speeds.x = clamp(found.y, -fastest, fastest);
-        wave = wave_speed(found.x, found.y);
-    }
-    if place.x < i32(map.width) && place.y <= i32(map.height) {
-        let found = depth_and_speed(surface[ringed(place - vec2(0, 1))], here, flux_y[u32(place.y) * map.width + u32(place.x)]);
-        speeds.y = clamp(found.y, -fastest, fastest);
-        wave = max(wave, wave_speed(found.x, found.y));
-    }
-    if place.x <= i32(map.width) && place.y <= i32(map.height) {
-        speed[u32(place.y) * (map.width + 1u) + u32(place.x)] = speeds;
-    }
-    let most = largest(local, wave);
-    if local == 0u {
-        // Bits of positive numbers have the order of the numbers.
-        atomicMax(&state.wave, bitcast<u32>(most));
-    }
+fn flow_y(x: i32, y: i32) -> vec3<f32> {
+    let face = vec2(i32(on_side(x, map.width)), i32(on_faces(y, map.height)));
+    let flux = flux_y[face_y(x, y)];
+    return vec3(flux, depth_and_speed(surface_at(face - vec2(0, 1)), surface_at(face), flux));
 }
 
 // Fluxes around a face.
@@ -271,42 +247,57 @@ fn next_flux(faces: Faces, before: vec2<f32>, after: vec2<f32>) -> f32 {
     return select(0.0, driven / (1.0 + drag), depth > DRY);
 }
 
-// Computes the fluxes of the next step.
+// Returns the flow at a face from those at the faces around: before and after it along the flux, and beside it.
+fn faces_of(before: vec3<f32>, own: vec3<f32>, after: vec3<f32>, near: vec3<f32>, far: vec3<f32>) -> Faces {
+    // A fluid crosses at most a cell in a step.
+    let fastest = map.size / state.dt;
+    var faces: Faces;
+    faces.flux = vec3(before.x, own.x, after.x);
+    faces.speed = clamp(vec3(before.z, own.z, after.z), vec3(-fastest), vec3(fastest));
+    faces.beside = clamp(vec2(near.z, far.z), vec2(-fastest), vec2(fastest));
+    return faces;
+}
+
+// Computes the fluxes of the next step, and the speed of the fastest wave before it.
 @compute @workgroup_size(64, 4)
-fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>) {
+fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let place = vec2<i32>(id.xy);
     let x = place.x;
     let y = place.y;
     let width = i32(map.width);
     let height = i32(map.height);
-    let here = surface[ringed(min(place, vec2(width, height)))];
+    let here = surface_at(place);
+    var wave = 0.0;
     if x <= width && y < height {
-        var faces: Faces;
-        faces.flux = vec3(flux_x[face_x(x - 1, y)], flux_x[face_x(x, y)], flux_x[face_x(x + 1, y)]);
-        faces.speed = vec3(speed_x(x - 1, y), speed_x(x, y), speed_x(x + 1, y));
-        faces.beside = vec2(speed_x(x, y - 1), speed_x(x, y + 1));
+        let own = flow_x(x, y);
+        var faces = faces_of(flow_x(x - 1, y), own, flow_x(x + 1, y), flow_x(x, y - 1), flow_x(x, y + 1));
         faces.drag = mean_drag(place - vec2(1, 0), place);
         faces.crossing = vec2(
             flux_y[face_y(x - 1, y)] + flux_y[face_y(x, y)],
             flux_y[face_y(x - 1, y + 1)] + flux_y[face_y(x, y + 1)],
         );
-        let flux = next_flux(faces, surface[ringed(place - vec2(1, 0))], here);
+        let flux = next_flux(faces, surface_at(place - vec2(1, 0)), here);
         let closed = map.edge == WALL && (x == 0 || x == width);
         next_x[u32(y) * (map.width + 1u) + u32(x)] = select(flux, 0.0, closed);
+        wave = wave_speed(own.y, own.z);
     }
     if x < width && y <= height {
-        var faces: Faces;
-        faces.flux = vec3(flux_y[face_y(x, y - 1)], flux_y[face_y(x, y)], flux_y[face_y(x, y + 1)]);
-        faces.speed = vec3(speed_y(x, y - 1), speed_y(x, y), speed_y(x, y + 1));
-        faces.beside = vec2(speed_y(x - 1, y), speed_y(x + 1, y));
+        let own = flow_y(x, y);
+        var faces = faces_of(flow_y(x, y - 1), own, flow_y(x, y + 1), flow_y(x - 1, y), flow_y(x + 1, y));
         faces.drag = mean_drag(place - vec2(0, 1), place);
         faces.crossing = vec2(
             flux_x[face_x(x, y - 1)] + flux_x[face_x(x, y)],
             flux_x[face_x(x + 1, y - 1)] + flux_x[face_x(x + 1, y)],
         );
-        let flux = next_flux(faces, surface[ringed(place - vec2(0, 1))], here);
+        let flux = next_flux(faces, surface_at(place - vec2(0, 1)), here);
         let closed = map.edge == WALL && (y == 0 || y == height);
         next_y[u32(y) * map.width + u32(x)] = select(flux, 0.0, closed);
+        wave = max(wave, wave_speed(own.y, own.z));
+    }
+    let most = largest(local, wave);
+    if local == 0u {
+        // Bits of positive numbers have the order of the numbers.
+        atomicMax(&state.wave, bitcast<u32>(most));
     }
 }
 
@@ -335,7 +326,7 @@ fn find_limits(
 
 // Returns concentration and limit of the fluid in a cell, or beyond an open border.
 fn fluid_at(place: vec2<i32>) -> vec2<f32> {
-    if map.edge == OPEN && !on_map(place) {
+    if is_beyond(place) {
         return vec2(0.0, 1.0);
     }
     return fluid[cell_of(place)];
@@ -393,7 +384,7 @@ fn move_fluid(
         let fastest = map.size / state.dt;
         water[cell] = d;
         suspended[cell] = s;
-        surface[ringed(place)].y = min(dot(velocity, velocity), fastest * fastest);
+        surface[cell].y = min(dot(velocity, velocity), fastest * fastest);
         if map.edge == OPEN {
             var fluxes = 0.0;
             var loads = 0.0;
@@ -432,7 +423,7 @@ fn exchange(
         let dt_over_l = state.dt / map.size;
         let step_fraction = clamp(max(100.0 / (map.acceleration * map.acceleration), 0.25 * dt_over_l), 0.005, 0.25);
         let mask = mask_at(cell);
-        let square = surface[ringed(place)].y;
+        let square = surface[cell].y;
         // Transport capacity from the energy slope.
         let third = inverse_cube_root(max(d, DRY));
         let per_push = 1.0 / max(map.gravity * state.dt, TINY);
@@ -441,11 +432,11 @@ fn exchange(
         let capacity = lerp(map.free.capacity, map.masked.capacity, mask);
         let concentration = min(capacity * sqrt(power) * max(1.0 - d * map.per_depth, 0.0), MOST_LOAD);
         let deficit = (concentration * d - s * fraction) * map.acceleration;
-        let here = surface[ringed(place)].x;
-        let left = surface[ringed(place - vec2(1, 0))].x;
-        let right = surface[ringed(place + vec2(1, 0))].x;
-        let above = surface[ringed(place - vec2(0, 1))].x;
-        let below = surface[ringed(place + vec2(0, 1))].x;
+        let here = surface[cell].x;
+        let left = surface_at(place - vec2(1, 0)).x;
+        let right = surface_at(place + vec2(1, 0)).x;
+        let above = surface_at(place - vec2(0, 1)).x;
+        let below = surface_at(place + vec2(0, 1)).x;
         let lowest = min(min(left, right), min(above, below));
         let highest = max(max(left, right), max(above, below));
         // Sand first, then rock by its softness, to a small fraction of the depth below the lowest neighbour at most.

@@ -167,13 +167,13 @@ impl Device {
         })
     }
 
-    /// Returns copies of buffers, mapped for reading.
-    pub(crate) fn read(&self, buffers: &[&wgpu::Buffer]) -> Result<Vec<wgpu::Buffer>, DeviceError> {
+    /// Returns copies of parts of buffers, mapped for reading.
+    pub(crate) fn read(&self, parts: &[wgpu::BufferSlice<'_>]) -> Result<Vec<wgpu::Buffer>, DeviceError> {
         let (copies, arrivals) = self.checked(|| {
-            let copies: Vec<wgpu::Buffer> = buffers.iter().map(|buffer| self.staging(buffer.size())).collect();
+            let copies: Vec<wgpu::Buffer> = parts.iter().map(|part| self.staging(part.size().get())).collect();
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            for (buffer, copy) in buffers.iter().zip(&copies) {
-                encoder.copy_buffer_to_buffer(buffer, 0, copy, 0, buffer.size());
+            for (part, copy) in parts.iter().zip(&copies) {
+                encoder.copy_buffer_to_buffer(part.buffer(), part.offset(), copy, 0, copy.size());
             }
             self.queue.submit([encoder.finish()]);
             let arrivals: Vec<_> = copies.iter().map(|copy| map(copy, |_| ())).collect();

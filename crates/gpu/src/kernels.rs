@@ -7,7 +7,7 @@ use crate::map::{
 };
 
 /// Buffers of a run, in the order of [`Buffer`].
-pub(crate) const BUFFERS: usize = 25;
+pub(crate) const BUFFERS: usize = 21;
 
 /// A buffer of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,78 +18,124 @@ pub(crate) enum Buffer {
     Water,
     Suspended,
     Softness,
-    Start,
+    /// Ground at the start and, after it, the mask if the run uses it.
+    StartAndMask,
     Rain,
     Surface,
     FluxX,
     FluxY,
-    Speed,
     NextX,
     NextY,
     Fluid,
     Sources,
     Rates,
     Dispatches,
-    FluxLeft,
-    FluxRight,
-    FluxAbove,
-    FluxBelow,
-    Moved,
-    Giving,
-    Mask,
+    /// Fluxes to the left and, after them, to the right.
+    FluxLeftRight,
+    /// Fluxes to the cells above and, after them, to those below.
+    FluxAboveBelow,
+    Velocities,
+    /// Numbers that a published process passes from one of its kernels to another.
+    Passed,
     Before,
 }
 
 use Buffer::{
-    Bedrock, Before, Dispatches, Fluid, FluxAbove, FluxBelow, FluxLeft, FluxRight, FluxX, FluxY, Giving, Mask, Moved,
-    NextX, NextY, Rain, Rates, Sand, Softness, Sources, Speed, Start, Surface, Suspended, Water,
+    Bedrock, Before, Dispatches, Fluid, FluxAboveBelow, FluxLeftRight, FluxX, FluxY, NextX, NextY, Passed, Rain, Rates,
+    Sand, Softness, Sources, StartAndMask, Surface, Suspended, Velocities, Water,
 };
 
-/// Buffers of the state that a process keeps between ticks, by the name of its value.
-const STATE_BUFFERS: [(&str, Buffer); 6] = [
-    ("flow x", FluxX),
-    ("flow y", FluxY),
-    ("flux left", FluxLeft),
-    ("flux right", FluxRight),
-    ("flux above", FluxAbove),
-    ("flux below", FluxBelow),
+/// Place of a layer or of a process's state in the buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) buffer: Buffer,
+    /// Number of maps before it in the buffer.
+    index: usize,
+}
+
+impl Place {
+    pub(crate) const fn first(buffer: Buffer) -> Self {
+        Self { buffer, index: 0 }
+    }
+
+    pub(crate) const fn second(buffer: Buffer) -> Self {
+        Self { buffer, index: 1 }
+    }
+
+    /// Returns the place of a value that a process keeps between ticks.
+    pub(crate) fn of_state(name: &str) -> Option<Self> {
+        STATE_PLACES.into_iter().find(|(known, _)| *known == name).map(|(_, place)| place)
+    }
+
+    /// Returns the position in the buffer, in bytes.
+    pub(crate) fn offset(self, map: &Map) -> u64 {
+        4 * self.index as u64 * u64::from(map.width) * u64::from(map.height)
+    }
+}
+
+/// Places of the state that a process keeps between ticks, by the name of its value.
+const STATE_PLACES: [(&str, Place); 6] = [
+    ("flow x", Place::first(FluxX)),
+    ("flow y", Place::first(FluxY)),
+    ("flux left", Place::first(FluxLeftRight)),
+    ("flux right", Place::second(FluxLeftRight)),
+    ("flux above", Place::first(FluxAboveBelow)),
+    ("flux below", Place::second(FluxAboveBelow)),
 ];
 
 impl Buffer {
     /// All buffers, in their order.
     pub(crate) const ALL: [Self; BUFFERS] = [
-        Bedrock, Sand, Water, Suspended, Softness, Start, Rain, Surface, FluxX, FluxY, Speed, NextX, NextY, Fluid,
-        Sources, Rates, Dispatches, FluxLeft, FluxRight, FluxAbove, FluxBelow, Moved, Giving, Mask, Before,
+        Bedrock,
+        Sand,
+        Water,
+        Suspended,
+        Softness,
+        StartAndMask,
+        Rain,
+        Surface,
+        FluxX,
+        FluxY,
+        NextX,
+        NextY,
+        Fluid,
+        Sources,
+        Rates,
+        Dispatches,
+        FluxLeftRight,
+        FluxAboveBelow,
+        Velocities,
+        Passed,
+        Before,
     ];
 
     /// Returns the size that a run with these parameters and this number of cells of sources needs, in bytes.
     pub(crate) fn bytes(self, map: &Map, source_cells: usize) -> usize {
         let (width, height) = (map.width as usize, map.height as usize);
-        let (cells, ringed, corners) = (width * height, (width + 2) * (height + 2), (width + 1) * (height + 1));
+        let cells = width * height;
         let only_if = |is_needed: bool, bytes: usize| if is_needed { bytes } else { 0 };
         let only_for = |need: Need, bytes: usize| only_if(need.is_met(map, source_cells > 0), bytes);
         match self {
-            Bedrock | Sand | Water | Suspended | Softness | Start => 4 * cells,
+            Bedrock | Sand | Water | Suspended | Softness => 4 * cells,
             Rain => only_if(map.flags & HAS_RAIN_MAP != 0, 4 * cells),
-            Surface => 8 * ringed,
+            StartAndMask => {
+                if map.uses_mask() {
+                    8 * cells
+                } else {
+                    4 * cells
+                }
+            }
+            Surface => 8 * cells,
             FluxX | NextX => only_for(Need::CorrectedWater, 4 * (width + 1) * height),
             FluxY | NextY => only_for(Need::CorrectedWater, 4 * width * (height + 1)),
-            Speed => only_for(Need::CorrectedWater, 8 * corners),
             Fluid => only_for(Need::CorrectedWater, 8 * cells),
-            FluxLeft | FluxRight | FluxAbove | FluxBelow => only_for(Need::PublishedWater, 4 * cells),
-            Moved => only_for(Need::PublishedWater, 12 * cells),
-            Giving => only_for(Need::PublishedThermal, 4 * cells),
-            Mask => only_if(map.uses_mask(), 4 * cells),
+            FluxLeftRight | FluxAboveBelow | Velocities => only_for(Need::PublishedWater, 8 * cells),
+            Passed => only_for(Need::PublishedWater, 4 * cells).max(only_for(Need::PublishedThermal, 4 * cells)),
             Before => only_if(map.restores(), 8 * cells),
             Sources => 16 * source_cells,
             Rates => 4 * source_cells,
             Dispatches => 4 * 15,
         }
-    }
-
-    /// Returns the buffer of a value that a process keeps between ticks.
-    pub(crate) fn of_state(name: &str) -> Option<Self> {
-        STATE_BUFFERS.into_iter().find(|(known, _)| *known == name).map(|(_, buffer)| buffer)
     }
 }
 
@@ -179,12 +225,12 @@ const fn save(need: Need, dispatch: Dispatch) -> KernelInfo {
 }
 
 const fn restore(need: Need, dispatch: Dispatch) -> KernelInfo {
-    let buffers = &[(0, Bedrock, false), (1, Sand, false), (2, Before, false), (20, Mask, true)];
+    let buffers = &[(0, Bedrock, false), (1, Sand, false), (2, Before, false), (20, StartAndMask, true)];
     KernelInfo { name: "restore_masked", shader: Shader::Mask, need, dispatch, bytes: 28, buffers }
 }
 
 /// Kernels of a step, in their order.
-static KERNELS: [KernelInfo; 23] = [
+static KERNELS: [KernelInfo; 22] = [
     KernelInfo {
         name: "plan",
         shader: Shader::Water,
@@ -208,7 +254,7 @@ static KERNELS: [KernelInfo; 23] = [
         need: Need::Rain,
         dispatch: WATER,
         bytes: 8,
-        buffers: &[(2, Water, false), (6, Rain, true), (20, Mask, true)],
+        buffers: &[(2, Water, false), (6, Rain, true), (20, StartAndMask, true)],
     },
     KernelInfo {
         name: "find_surface",
@@ -221,32 +267,22 @@ static KERNELS: [KernelInfo; 23] = [
             (1, Sand, false),
             (2, Water, false),
             (3, Suspended, false),
-            (5, Start, true),
             (7, Surface, false),
         ],
-    },
-    KernelInfo {
-        name: "find_speeds",
-        shader: Shader::Water,
-        need: Need::CorrectedWater,
-        dispatch: WATER,
-        bytes: 24,
-        buffers: &[(7, Surface, false), (8, FluxX, false), (9, FluxY, false), (10, Speed, false)],
     },
     KernelInfo {
         name: "find_fluxes",
         shader: Shader::Water,
         need: Need::CorrectedWater,
         dispatch: WATER,
-        bytes: 32,
+        bytes: 24,
         buffers: &[
             (7, Surface, false),
             (8, FluxX, false),
             (9, FluxY, false),
-            (10, Speed, false),
             (12, NextX, false),
             (13, NextY, false),
-            (20, Mask, true),
+            (20, StartAndMask, true),
         ],
     },
     KernelInfo {
@@ -299,7 +335,7 @@ static KERNELS: [KernelInfo; 23] = [
             (3, Suspended, false),
             (4, Softness, true),
             (7, Surface, false),
-            (20, Mask, true),
+            (20, StartAndMask, true),
         ],
     },
     KernelInfo {
@@ -311,10 +347,9 @@ static KERNELS: [KernelInfo; 23] = [
         buffers: &[
             (2, Water, false),
             (5, Surface, true),
-            (6, FluxLeft, false),
-            (7, FluxRight, false),
-            (8, FluxAbove, false),
-            (9, FluxBelow, false),
+            (6, FluxLeftRight, false),
+            (7, FluxAboveBelow, false),
+            (20, StartAndMask, true),
         ],
     },
     KernelInfo {
@@ -326,11 +361,11 @@ static KERNELS: [KernelInfo; 23] = [
         buffers: &[
             (2, Water, false),
             (5, Surface, true),
-            (6, FluxLeft, false),
-            (7, FluxRight, false),
-            (8, FluxAbove, false),
-            (9, FluxBelow, false),
-            (10, Moved, false),
+            (6, FluxLeftRight, false),
+            (7, FluxAboveBelow, false),
+            (8, Velocities, false),
+            (9, Passed, false),
+            (20, StartAndMask, true),
         ],
     },
     KernelInfo {
@@ -345,7 +380,7 @@ static KERNELS: [KernelInfo; 23] = [
             (2, Water, false),
             (3, Suspended, false),
             (4, Softness, false),
-            (10, Moved, false),
+            (9, Passed, false),
         ],
     },
     KernelInfo {
@@ -354,7 +389,7 @@ static KERNELS: [KernelInfo; 23] = [
         need: Need::PublishedWater,
         dispatch: WATER,
         bytes: 16,
-        buffers: &[(3, Suspended, false), (10, Moved, false)],
+        buffers: &[(3, Suspended, false), (8, Velocities, false), (9, Passed, false)],
     },
     restore(Need::LimitedWater, WATER_ENDS),
     save(Need::LimitedThermal, THERMAL),
@@ -364,7 +399,7 @@ static KERNELS: [KernelInfo; 23] = [
         need: Need::CorrectedThermal,
         dispatch: THERMAL,
         bytes: 16,
-        buffers: &[(0, Bedrock, false), (1, Sand, false), (4, Start, true), (5, Surface, false), (20, Mask, true)],
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (5, Surface, false), (20, StartAndMask, true)],
     },
     KernelInfo {
         name: "slide",
@@ -378,7 +413,7 @@ static KERNELS: [KernelInfo; 23] = [
             (2, Water, true),
             (3, Softness, true),
             (5, Surface, false),
-            (20, Mask, true),
+            (20, StartAndMask, true),
         ],
     },
     KernelInfo {
@@ -387,7 +422,7 @@ static KERNELS: [KernelInfo; 23] = [
         need: Need::PublishedThermal,
         dispatch: THERMAL,
         bytes: 20,
-        buffers: &[(0, Bedrock, false), (1, Sand, false), (3, Softness, true), (4, Start, true), (6, Surface, false)],
+        buffers: &[(0, Bedrock, false), (1, Sand, false), (3, Softness, true), (6, Surface, false)],
     },
     KernelInfo {
         name: "give",
@@ -395,7 +430,14 @@ static KERNELS: [KernelInfo; 23] = [
         need: Need::PublishedThermal,
         dispatch: THERMAL,
         bytes: 32,
-        buffers: &[(0, Bedrock, false), (1, Sand, false), (3, Softness, true), (6, Surface, false), (7, Giving, false)],
+        buffers: &[
+            (0, Bedrock, false),
+            (1, Sand, false),
+            (3, Softness, true),
+            (6, Surface, false),
+            (7, Passed, false),
+            (20, StartAndMask, true),
+        ],
     },
     KernelInfo {
         name: "receive",
@@ -403,7 +445,7 @@ static KERNELS: [KernelInfo; 23] = [
         need: Need::PublishedThermal,
         dispatch: THERMAL,
         bytes: 20,
-        buffers: &[(0, Bedrock, false), (6, Surface, false), (7, Giving, false)],
+        buffers: &[(0, Bedrock, false), (6, Surface, false), (7, Passed, false), (20, StartAndMask, true)],
     },
     restore(Need::LimitedThermal, THERMAL),
 ];

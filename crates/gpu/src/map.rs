@@ -139,7 +139,7 @@ impl Map {
             width: terrain.width() as u32,
             height: terrain.height() as u32,
             edge,
-            groups: (terrain.width() + 2).div_ceil(GROUP[0]) as u32,
+            groups: (terrain.width() + 1).div_ceil(GROUP[0]) as u32,
             size: terrain.cell_size,
             // Without water, thermal erosion keeps its own time.
             acceleration: 1.0,
@@ -206,9 +206,9 @@ impl Map {
         self.softening = params.softening_rate * params.suspension_rate;
     }
 
-    /// Returns the number of workgroups per row and column.
+    /// Returns the number of workgroups per row and column: there is a face more than cells along each.
     pub(crate) fn groups(&self) -> [u32; 2] {
-        [self.groups, (self.height + 2).div_ceil(GROUP[1] as u32)]
+        [self.groups, (self.height + 1).div_ceil(GROUP[1] as u32)]
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     Device, DeviceError, Packer,
     balance::{SUMS, Sum, book},
     device::{self, Arrival, arrived},
-    kernels::{Buffer, Dispatch, Kernel},
+    kernels::{Buffer, Dispatch, Kernel, Place},
     map::{HAS_OWN_TIME, HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
 };
 
@@ -49,15 +49,15 @@ struct Group {
 }
 
 /// Layers on the card.
-const LAYERS: [(Buffer, Layer); 8] = [
-    (Buffer::Bedrock, Layer::Bedrock),
-    (Buffer::Sand, Layer::Sand),
-    (Buffer::Water, Layer::Water),
-    (Buffer::Suspended, Layer::Suspended),
-    (Buffer::Softness, Layer::Softness),
-    (Buffer::Start, Layer::Start),
-    (Buffer::Rain, Layer::Rain),
-    (Buffer::Mask, Layer::Mask),
+const LAYERS: [(Place, Layer); 8] = [
+    (Place::first(Buffer::Bedrock), Layer::Bedrock),
+    (Place::first(Buffer::Sand), Layer::Sand),
+    (Place::first(Buffer::Water), Layer::Water),
+    (Place::first(Buffer::Suspended), Layer::Suspended),
+    (Place::first(Buffer::Softness), Layer::Softness),
+    (Place::first(Buffer::StartAndMask), Layer::Start),
+    (Place::first(Buffer::Rain), Layer::Rain),
+    (Place::second(Buffer::StartAndMask), Layer::Mask),
 ];
 
 /// Time that a submission takes at most: drivers reset a card that is busy for seconds.
@@ -185,10 +185,13 @@ impl GpuSimulation {
 
     /// Returns the versions of a simulation's layers that the card holds.
     fn layer_versions(&self, simulation: &Simulation) -> [Option<GridVersion>; LAYERS.len()] {
-        LAYERS.map(|(buffer, layer)| {
-            let is_held = |grid: &&Grid| self.buffers[buffer as usize].size() >= 4 * grid.len() as u64;
-            simulation.terrain.layer(layer).filter(is_held).map(Grid::version)
-        })
+        LAYERS.map(|(place, layer)| self.held_layer(&simulation.terrain, place, layer).map(Grid::version))
+    }
+
+    /// Returns a layer of a terrain, if its place in the buffers exists.
+    fn held_layer<'a>(&self, terrain: &'a Terrain, place: Place, layer: Layer) -> Option<&'a Grid> {
+        let end = |grid: &&Grid| place.offset(&self.map) + 4 * grid.len() as u64;
+        terrain.layer(layer).filter(|grid| self.buffers[place.buffer as usize].size() >= end(grid))
     }
 
     /// Returns `true` if no layer of a simulation has changed since the last upload or download.
@@ -225,18 +228,15 @@ impl GpuSimulation {
 
     fn write_all(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
         let device = self.device.clone();
+        let is_edited = self.is_edited(&simulation.terrain) && self.begun == simulation.ticks();
         device.checked(|| {
-            let write = |buffer: &wgpu::Buffer, bytes: &[u8]| device.queue.write_buffer(buffer, 0, bytes);
             self.write_map();
-            let terrain = &simulation.terrain;
-            for (&(buffer, layer), held) in LAYERS.iter().zip(&mut self.versions) {
-                let buffer = &self.buffers[buffer as usize];
-                let is_held = |grid: &&Grid| buffer.size() >= 4 * grid.len() as u64;
-                let Some(grid) = terrain.layer(layer).filter(is_held) else { continue };
-                let version = Some(grid.version());
-                if *held != version {
-                    write_changes(&device.queue, buffer, grid, *held);
-                    *held = version;
+            for (index, &(place, layer)) in LAYERS.iter().enumerate() {
+                let Some(grid) = self.held_layer(&simulation.terrain, place, layer) else { continue };
+                let (held, version) = (self.versions[index], Some(grid.version()));
+                if held != version {
+                    self.write_changes(place, grid, held);
+                    self.versions[index] = version;
                 }
             }
             self.write_dispatches();
@@ -246,8 +246,9 @@ impl GpuSimulation {
                 // Courant number 0.5.
                 self.clock.wave = 0.5 * terrain.cell_size / slot.process.largest_stable_dt(terrain);
                 for (name, value) in slot.process.state_values(terrain) {
-                    if let (Some(buffer), StateValue::Cells(cells)) = (Buffer::of_state(name), value) {
-                        write(&self.buffers[buffer as usize], bytemuck::cast_slice(cells));
+                    // Edits leave the fluxes as they are.
+                    if let (Some(place), StateValue::Cells(cells), false) = (Place::of_state(name), value, is_edited) {
+                        self.write_cells(place, 0, cells);
                     }
                 }
             }
@@ -255,6 +256,37 @@ impl GpuSimulation {
         })?;
         self.begun = simulation.ticks();
         Ok(())
+    }
+
+    /// Returns `true` if the layers are those that the card holds, except for tracked changes.
+    fn is_edited(&self, terrain: &Terrain) -> bool {
+        LAYERS.iter().zip(self.versions).all(|(&(place, layer), held)| {
+            let grid = self.held_layer(terrain, place, layer);
+            grid.map_or(held.is_none(), |grid| held.is_some_and(|held| grid.changed_since(held).is_some()))
+        })
+    }
+
+    /// Writes cells to a place in the buffers, from a cell of its map on.
+    fn write_cells(&self, place: Place, first: usize, cells: &[f32]) {
+        let offset = place.offset(&self.map) + 4 * first as u64;
+        self.device.queue.write_buffer(&self.buffers[place.buffer as usize], offset, bytemuck::cast_slice(cells));
+    }
+
+    /// Writes the rows of a grid that have changed since a version, or the whole grid.
+    fn write_changes(&self, place: Place, grid: &Grid, held: Option<GridVersion>) {
+        let tiling = Tiling::new(grid.width(), grid.height());
+        let Some(tiles) = held.and_then(|held| grid.changed_since(held)) else {
+            return self.write_cells(place, 0, grid);
+        };
+        let mut done = 0;
+        for tile in tiles {
+            let [_, rows] = tiling.cells(tile);
+            if rows.end > done {
+                let first = rows.start * grid.width();
+                self.write_cells(place, first, &grid[first..rows.end * grid.width()]);
+                done = rows.end;
+            }
+        }
     }
 
     fn write_map(&self) {
@@ -429,11 +461,13 @@ impl GpuSimulation {
         if self.clock.ticks == 0 {
             return Ok(());
         }
-        let layers: Vec<&(Buffer, Layer)> = LAYERS.iter().filter(|(buffer, _)| self.changes(*buffer)).collect();
-        let states = self.state_buffers(simulation);
-        let buffers = layers.iter().map(|(buffer, _)| *buffer).chain(states.iter().map(|(_, buffer)| *buffer));
-        let wanted: Vec<&wgpu::Buffer> =
-            [&self.state].into_iter().chain(buffers.map(|buffer| &self.buffers[buffer as usize])).collect();
+        let cells = simulation.terrain.bedrock.len();
+        let layers: Vec<&(Place, Layer)> = LAYERS.iter().filter(|(_, layer)| self.changes(*layer)).collect();
+        let states = self.state_places(simulation);
+        let layer_parts = layers.iter().map(|(place, _)| self.part(*place, cells));
+        let state_parts = states.iter().map(|&(_, place, cells)| self.part(place, cells));
+        let wanted: Vec<wgpu::BufferSlice<'_>> =
+            [self.state.slice(..)].into_iter().chain(layer_parts).chain(state_parts).collect();
         let mut contents = self.device.read(&wanted)?.into_iter();
         let state = contents.next().expect("the state was read").slice(..).get_mapped_range();
         let groups: Vec<Group> = bytemuck::pod_collect_to_vec(&state[size_of::<Clock>()..]);
@@ -441,7 +475,7 @@ impl GpuSimulation {
             copy_cells(simulation.terrain.layer_mut(*layer), &read);
         }
         self.versions = self.layer_versions(simulation);
-        let states: Vec<(&str, wgpu::Buffer)> = states.into_iter().map(|(name, _)| name).zip(contents).collect();
+        let states: Vec<(&str, wgpu::Buffer)> = states.into_iter().map(|(name, ..)| name).zip(contents).collect();
         let area = simulation.terrain.cell_area();
         let sum = |sum: Sum| -> f64 {
             let sums = groups.iter().map(|group| group.sums[sum as usize].map(f64::from));
@@ -455,22 +489,31 @@ impl GpuSimulation {
     }
 
     /// Returns `true` if the kernels change a layer.
-    fn changes(&self, buffer: Buffer) -> bool {
+    fn changes(&self, layer: Layer) -> bool {
         let has = |flag| self.map.flags & flag != 0;
-        match buffer {
-            Buffer::Bedrock | Buffer::Sand => true,
-            Buffer::Water | Buffer::Suspended => has(HAS_WATER),
-            Buffer::Softness => has(PUBLISHED_WATER),
+        match layer {
+            Layer::Bedrock | Layer::Sand => true,
+            Layer::Water | Layer::Suspended => has(HAS_WATER),
+            Layer::Softness => has(PUBLISHED_WATER),
             _ => false,
         }
     }
 
-    /// Returns the cells that processes keep between ticks, by name, with their buffers.
-    fn state_buffers(&self, simulation: &mut Simulation) -> Vec<(&'static str, Buffer)> {
+    /// Returns the cells at a place in the buffers.
+    fn part(&self, place: Place, cells: usize) -> wgpu::BufferSlice<'_> {
+        let first = place.offset(&self.map);
+        self.buffers[place.buffer as usize].slice(first..first + 4 * cells as u64)
+    }
+
+    /// Returns the cells that processes keep between ticks: their name, place and number.
+    fn state_places(&self, simulation: &mut Simulation) -> Vec<(&'static str, Place, usize)> {
         let Simulation { slots, terrain, .. } = simulation;
-        let of = |slot: &mut Slot| -> Vec<(&'static str, Buffer)> {
-            let values = slot.process.state_values(terrain).into_iter();
-            values.filter_map(|(name, _)| Some((name, Buffer::of_state(name)?))).collect()
+        let of = |slot: &mut Slot| -> Vec<(&'static str, Place, usize)> {
+            let with_place = |(name, value)| match value {
+                StateValue::Cells(cells) => Some((name, Place::of_state(name)?, cells.len())),
+                _ => None,
+            };
+            slot.process.state_values(terrain).into_iter().filter_map(with_place).collect()
         };
         slots.iter_mut().filter(|slot| slot.enabled).flat_map(of).collect()
     }
@@ -566,23 +609,4 @@ fn cell_sources(terrain: &Terrain) -> Vec<CellSource> {
 fn copy_cells(cells: &mut [f32], mapped: &wgpu::Buffer) {
     let bytes = mapped.slice(..).get_mapped_range();
     cells.copy_from_slice(&bytemuck::cast_slice(&bytes)[..cells.len()]);
-}
-
-/// Writes the rows of a grid that have changed since a version, or the whole grid.
-fn write_changes(queue: &wgpu::Queue, buffer: &wgpu::Buffer, grid: &Grid, held: Option<GridVersion>) {
-    let tiling = Tiling::new(grid.width(), grid.height());
-    match held.and_then(|held| grid.changed_since(held)) {
-        None => queue.write_buffer(buffer, 0, bytemuck::cast_slice(grid)),
-        Some(tiles) => {
-            let mut done = 0;
-            for tile in tiles {
-                let [_, rows] = tiling.cells(tile);
-                if rows.end > done {
-                    let cells = &grid[rows.start * grid.width()..rows.end * grid.width()];
-                    queue.write_buffer(buffer, (4 * rows.start * grid.width()) as u64, bytemuck::cast_slice(cells));
-                    done = rows.end;
-                }
-            }
-        }
-    }
 }
