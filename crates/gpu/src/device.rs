@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, OnceLock},
 };
 
@@ -176,7 +177,8 @@ impl Device {
                 encoder.copy_buffer_to_buffer(part.buffer(), part.offset(), copy, 0, copy.size());
             }
             self.queue.submit([encoder.finish()]);
-            let arrivals: Vec<_> = copies.iter().map(|copy| map(copy, |_| ())).collect();
+            let arrivals: Vec<_> =
+                copies.iter().map(|copy| map(copy, |copy| drop(copy.slice(..).get_mapped_range()))).collect();
             (copies, arrivals)
         })?;
         self.wait()?;
@@ -185,8 +187,8 @@ impl Device {
     }
 }
 
-/// Contents of a buffer, or the outcome of a request to map it, once it is known.
-pub(crate) type Arrival<T> = Arc<OnceLock<Result<T, wgpu::BufferAsyncError>>>;
+/// Contents of a buffer, or the reason why it cannot be read, once it is known.
+pub(crate) type Arrival<T> = Arc<OnceLock<Result<T, String>>>;
 
 /// Maps a buffer for reading as soon as what was submitted is done, and applies a function to it at once: a card that is lost
 /// later takes the mapping with it.
@@ -197,7 +199,9 @@ pub(crate) fn map<T: Send + Sync + 'static>(
     let arrival = Arrival::default();
     let (arrived, mapped) = (Arc::clone(&arrival), buffer.clone());
     buffer.slice(..).map_async(wgpu::MapMode::Read, move |result| {
-        let _ = arrived.set(result.map(|()| read(&mapped)));
+        // A mapping of a card that has been destroyed meanwhile panics when it is read.
+        let read = || catch_unwind(AssertUnwindSafe(|| read(&mapped))).map_err(|_| "its memory is gone".to_owned());
+        let _ = arrived.set(result.map_err(|error| error.to_string()).and_then(|()| read()));
     });
     arrival
 }
