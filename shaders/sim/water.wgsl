@@ -109,8 +109,7 @@ fn run_sources(@builtin(local_invocation_index) local: u32) {
             taken -= min(depth - before, 0.0);
         }
     }
-    tally(local, 0u, SPRUNG, given);
-    tally(local, 0u, DRAINED, taken);
+    tally(local, 0u, vec4(SPRUNG, DRAINED, NONE, NONE), vec4(given, taken, 0.0, 0.0));
 }
 
 // Lets rain fall.
@@ -133,7 +132,7 @@ fn fall(
         water[cell] = wet;
         rained = wet - before;
     }
-    tally(local, group_of(group), RAINED, rained);
+    tally(local, group_of(group), vec4(RAINED, NONE, NONE, NONE), vec4(rained, 0.0, 0.0, 0.0));
 }
 
 // Computes ground and level.
@@ -173,7 +172,7 @@ fn wave_speed(depth: f32, speed: f32) -> f32 {
 // Returns the column or row of faces nearest to one beyond the map, or the one that continues a periodic map.
 fn on_faces(place: i32, side: u32) -> u32 {
     if map.edge == WRAP {
-        return u32((place + i32(side)) % i32(side));
+        return wrapped(place, i32(side));
     }
     return u32(clamp(place, 0, i32(side)));
 }
@@ -266,7 +265,6 @@ fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invo
     let y = place.y;
     let width = i32(map.width);
     let height = i32(map.height);
-    let here = surface_at(place);
     var wave = 0.0;
     if x <= width && y < height {
         let own = flow_x(x, y);
@@ -276,7 +274,7 @@ fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invo
             flux_y[face_y(x - 1, y)] + flux_y[face_y(x, y)],
             flux_y[face_y(x - 1, y + 1)] + flux_y[face_y(x, y + 1)],
         );
-        let flux = next_flux(faces, surface_at(place - vec2(1, 0)), here);
+        let flux = next_flux(faces, surface_at(place - vec2(1, 0)), surface_at(place));
         let closed = map.edge == WALL && (x == 0 || x == width);
         next_x[u32(y) * (map.width + 1u) + u32(x)] = select(flux, 0.0, closed);
         wave = wave_speed(own.y, own.z);
@@ -289,7 +287,7 @@ fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invo
             flux_x[face_x(x, y - 1)] + flux_x[face_x(x, y)],
             flux_x[face_x(x + 1, y - 1)] + flux_x[face_x(x + 1, y)],
         );
-        let flux = next_flux(faces, surface_at(place - vec2(0, 1)), here);
+        let flux = next_flux(faces, surface_at(place - vec2(0, 1)), surface_at(place));
         let closed = map.edge == WALL && (y == 0 || y == height);
         next_y[u32(y) * map.width + u32(x)] = select(flux, 0.0, closed);
         wave = max(wave, wave_speed(own.y, own.z));
@@ -396,9 +394,7 @@ fn move_fluid(
             solid_out = dt_over_l * loads;
         }
     }
-    let number = group_of(group);
-    tally(local, number, WATER_OUT, water_out);
-    tally(local, number, SOLID_OUT, solid_out);
+    tally(local, group_of(group), vec4(WATER_OUT, SOLID_OUT, NONE, NONE), vec4(water_out, solid_out, 0.0, 0.0));
 }
 
 // Erodes the bed and deposits sediment.
@@ -483,9 +479,7 @@ fn exchange(
         atomicMax(&state.deepest, bitcast<u32>(most));
     }
     let number = group_of(group);
-    tally(local, number, ERODED, eroded);
-    tally(local, number, DEPOSITED, deposited);
-    tally(local, number, EVAPORATED, evaporated);
+    tally(local, number, vec4(ERODED, DEPOSITED, EVAPORATED, NONE), vec4(eroded, deposited, evaporated, 0.0));
     count(local, number, EROSION_LIMITED, erosion_limited);
     count(local, number, DEPOSITION_LIMITED, deposition_limited);
 }
