@@ -85,6 +85,8 @@ const DRAINED: u32 = 11u;
 const SEDIMENT_LOST: u32 = 12u;
 const ROUNDED: u32 = 13u;
 const EDITED: u32 = 14u;
+// No sum.
+const NONE: u32 = SUMS;
 const COUNTS: u32 = 3u;
 const OUTFLOW_LIMITED: u32 = 0u;
 const EROSION_LIMITED: u32 = 1u;
@@ -171,63 +173,71 @@ fn add_limited(layer: f32, amount: f32) -> f32 {
     return select(laid, below, laid - layer > amount);
 }
 
-var<workgroup> shared_sums: array<f32, 256>;
-var<workgroup> shared_counts: array<u32, 256>;
+var<workgroup> shared_sums: array<vec4<f32>, 256>;
+var<workgroup> shared_largest: array<f32, 256>;
+var<workgroup> shared_counts: array<atomic<u32>, COUNTS>;
 
 // Returns the number of a workgroup.
 fn group_of(group: vec3<u32>) -> u32 {
     return group.y * map.groups + group.x;
 }
 
-// Adds a number of each invocation to a sum of the workgroup, in pairs, in a fixed order. Uniform control flow only.
-fn tally(local: u32, group: u32, sum: u32, number: f32) {
-    shared_sums[local] = number;
-    for (var half = 128u; half > 0u; half /= 2u) {
+// Adds numbers of each invocation to different sums of the workgroup, in pairs, in a fixed order. Uniform control flow only.
+fn tally(local: u32, group: u32, sums: vec4<u32>, numbers: vec4<f32>) {
+    shared_sums[local] = numbers;
+    // Two levels of the tree of pairs between barriers.
+    for (var quarter = 64u; quarter > 0u; quarter /= 4u) {
         workgroupBarrier();
-        if local < half {
-            shared_sums[local] += shared_sums[local + half];
+        if local < quarter {
+            let even = shared_sums[local] + shared_sums[local + 2u * quarter];
+            let odd = shared_sums[local + quarter] + shared_sums[local + 3u * quarter];
+            shared_sums[local] = even + odd;
         }
     }
-    if local == 0u {
-        state.groups[group].sums[sum] = compensated(state.groups[group].sums[sum], shared_sums[0]);
-    }
     workgroupBarrier();
+    if local < 4u && sums[local] != NONE {
+        let sum = sums[local];
+        state.groups[group].sums[sum] = compensated(state.groups[group].sums[sum], shared_sums[0][local]);
+    }
 }
 
+// Counts invocations, once per kernel and counter. Uniform control flow only.
 fn count(local: u32, group: u32, counter: u32, hit: bool) {
-    shared_counts[local] = select(0u, 1u, hit);
-    for (var half = 128u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if local < half {
-            shared_counts[local] += shared_counts[local + half];
-        }
-    }
-    if local == 0u {
-        state.groups[group].counts[counter] += shared_counts[0];
+    if hit {
+        atomicAdd(&shared_counts[counter], 1u);
     }
     workgroupBarrier();
+    if local == 0u {
+        state.groups[group].counts[counter] += atomicLoad(&shared_counts[counter]);
+    }
 }
 
-// Returns the largest of the positive numbers of a workgroup, to its first invocation.
+// Returns the largest of the positive numbers of a workgroup, to its first invocation. Uniform control flow only.
 fn largest(local: u32, number: f32) -> f32 {
-    shared_sums[local] = number;
-    for (var half = 128u; half > 0u; half /= 2u) {
+    shared_largest[local] = number;
+    for (var quarter = 64u; quarter > 0u; quarter /= 4u) {
         workgroupBarrier();
-        if local < half {
-            shared_sums[local] = max(shared_sums[local], shared_sums[local + half]);
+        if local < quarter {
+            let even = max(shared_largest[local], shared_largest[local + 2u * quarter]);
+            let odd = max(shared_largest[local + quarter], shared_largest[local + 3u * quarter]);
+            shared_largest[local] = max(even, odd);
         }
     }
-    workgroupBarrier();
-    return shared_sums[0];
+    return shared_largest[local];
+}
+
+// Returns the column or row of a periodic map that continues it at a place less than a period away.
+fn wrapped(place: i32, side: i32) -> u32 {
+    let positive = select(place, place + side, place < 0);
+    return u32(select(positive, positive - side, positive >= side));
 }
 
 // Returns the column or row on the map nearest to one beyond it, or the one that continues a periodic map.
 fn on_side(place: i32, side: u32) -> u32 {
-    let last = i32(side) - 1;
     if map.edge == WRAP {
-        return u32((place + i32(side)) % i32(side));
+        return wrapped(place, i32(side));
     }
-    return u32(clamp(place, 0, last));
+    return u32(clamp(place, 0, i32(side) - 1));
 }
 
 fn on_map(place: vec2<i32>) -> bool {

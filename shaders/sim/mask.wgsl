@@ -34,5 +34,5 @@ fn restore_masked(
         bedrock[cell] = held.x;
         sand[cell] = held.y;
     }
-    tally(local, group_of(group), EDITED, grown);
+    tally(local, group_of(group), vec4(EDITED, NONE, NONE, NONE), vec4(grown, 0.0, 0.0, 0.0));
 }

@@ -164,7 +164,7 @@ fn find_depth(
             water_out = dt_over_area * fluxes;
         }
     }
-    tally(local, group_of(group), WATER_OUT, water_out);
+    tally(local, group_of(group), vec4(WATER_OUT, NONE, NONE, NONE), vec4(water_out, 0.0, 0.0, 0.0));
 }
 
 // Dissolves or settles sediment, softens the ground and evaporates water (eqs 12 to 14 and 16).
@@ -207,10 +207,7 @@ fn exchange(
         let softer = min(soft + map.softening * state.dt * surplus, 1.0 - LEAST_HARDNESS);
         softness[cell] = max(softer, soft);
     }
-    let number = group_of(group);
-    tally(local, number, ERODED, taken);
-    tally(local, number, DEPOSITED, settled);
-    tally(local, number, EVAPORATED, evaporated);
+    tally(local, group_of(group), vec4(ERODED, DEPOSITED, EVAPORATED, NONE), vec4(taken, settled, evaporated, 0.0));
 }
 
 // Returns the sediment of a cell before its transport; there is none beyond an open border.
@@ -250,5 +247,5 @@ fn transport(
         suspended[cell] = carried;
         lost = settled - carried;
     }
-    tally(local, group_of(group), SEDIMENT_LOST, lost);
+    tally(local, group_of(group), vec4(SEDIMENT_LOST, NONE, NONE, NONE), vec4(lost, 0.0, 0.0, 0.0));
 }

@@ -124,11 +124,7 @@ fn slide(
         given = goes;
         got = goes + (new_sand - old);
     }
-    let number = group_of(group);
-    tally(local, number, GIVEN, given);
-    tally(local, number, GOT, got);
-    tally(local, number, CRUMBLED, crumbled);
-    tally(local, number, SLID_OUT, out);
+    tally(local, group_of(group), vec4(GIVEN, GOT, CRUMBLED, SLID_OUT), vec4(given, got, crumbled, out));
 }
 
 // Computes the ground as one solid and its talus.
@@ -205,9 +201,7 @@ fn give(
             }
         }
     }
-    let number = group_of(group);
-    tally(local, number, GIVEN, given);
-    tally(local, number, SLID_OUT, out);
+    tally(local, group_of(group), vec4(GIVEN, SLID_OUT, NONE, NONE), vec4(given, out, 0.0, 0.0));
 }
 
 // Adds what each cell gets from higher neighbours to its bedrock (eqs 17 and 18).
@@ -236,7 +230,5 @@ fn receive(
         lost = comes - got;
         bedrock[cell] = new_bedrock;
     }
-    let number = group_of(group);
-    tally(local, number, GOT, got);
-    tally(local, number, ROUNDED, lost);
+    tally(local, group_of(group), vec4(GOT, ROUNDED, NONE, NONE), vec4(got, lost, 0.0, 0.0));
 }

@@ -109,8 +109,7 @@ fn run_sources(@builtin(local_invocation_index) local: u32) {
             taken -= min(depth - before, 0.0);
         }
     }
-    tally(local, 0u, SPRUNG, given);
-    tally(local, 0u, DRAINED, taken);
+    tally(local, 0u, vec4(SPRUNG, DRAINED, NONE, NONE), vec4(given, taken, 0.0, 0.0));
 }
 
 // Lets rain fall.
@@ -133,7 +132,7 @@ fn fall(
         water[cell] = wet;
         rained = wet - before;
     }
-    tally(local, group_of(group), RAINED, rained);
+    tally(local, group_of(group), vec4(RAINED, NONE, NONE, NONE), vec4(rained, 0.0, 0.0, 0.0));
 }
 
 // Computes ground and level.
@@ -173,7 +172,7 @@ fn wave_speed(depth: f32, speed: f32) -> f32 {
 // Returns the column or row of faces nearest to one beyond the map, or the one that continues a periodic map.
 fn on_faces(place: i32, side: u32) -> u32 {
     if map.edge == WRAP {
-        return u32((place + i32(side)) % i32(side));
+        return wrapped(place, i32(side));
     }
     return u32(clamp(place, 0, i32(side)));
 }
@@ -187,17 +186,26 @@ fn face_y(x: i32, y: i32) -> u32 {
     return on_faces(y, map.height) * map.width + on_side(x, map.width);
 }
 
-// Returns flux, depth and velocity at these faces.
-fn flow_x(x: i32, y: i32) -> vec3<f32> {
-    let face = vec2(i32(on_faces(x, map.width)), i32(on_side(y, map.height)));
-    let flux = flux_x[face_x(x, y)];
-    return vec3(flux, depth_and_speed(surface_at(face - vec2(1, 0)), surface_at(face), flux));
-}
+// Velocities at the faces left of the cells of a workgroup and of the ring around it, and above them.
+const TILE: vec2<u32> = vec2(66, 6);
+const TILE_CELLS: u32 = 396u;
+var<workgroup> speed_x: array<f32, TILE_CELLS>;
+var<workgroup> speed_y: array<f32, TILE_CELLS>;
 
-fn flow_y(x: i32, y: i32) -> vec3<f32> {
-    let face = vec2(i32(on_side(x, map.width)), i32(on_faces(y, map.height)));
-    let flux = flux_y[face_y(x, y)];
-    return vec3(flux, depth_and_speed(surface_at(face - vec2(0, 1)), surface_at(face), flux));
+// Computes the velocities at the faces of a cell of the tile, and returns the speed of the faster wave there.
+fn find_speeds(place: vec2<i32>, cell: u32) -> f32 {
+    // A fluid crosses at most a cell in a step.
+    let fastest = map.size / state.dt;
+    let last = vec2(i32(map.width), i32(map.height));
+    let beside = min(place, last + vec2(1, 0));
+    let right = vec2(i32(on_faces(beside.x, map.width)), i32(on_side(beside.y, map.height)));
+    let along_x = depth_and_speed(surface_at(right - vec2(1, 0)), surface_at(right), flux_x[face_x(beside.x, beside.y)]);
+    speed_x[cell] = clamp(along_x.y, -fastest, fastest);
+    let above = min(place, last + vec2(0, 1));
+    let lower = vec2(i32(on_side(above.x, map.width)), i32(on_faces(above.y, map.height)));
+    let along_y = depth_and_speed(surface_at(lower - vec2(0, 1)), surface_at(lower), flux_y[face_y(above.x, above.y)]);
+    speed_y[cell] = clamp(along_y.y, -fastest, fastest);
+    return max(wave_speed(along_x.x, along_x.y), wave_speed(along_y.x, along_y.y));
 }
 
 // Fluxes around a face.
@@ -247,57 +255,56 @@ fn next_flux(faces: Faces, before: vec2<f32>, after: vec2<f32>) -> f32 {
     return select(0.0, driven / (1.0 + drag), depth > DRY);
 }
 
-// Returns the flow at a face from those at the faces around: before and after it along the flux, and beside it.
-fn faces_of(before: vec3<f32>, own: vec3<f32>, after: vec3<f32>, near: vec3<f32>, far: vec3<f32>) -> Faces {
-    // A fluid crosses at most a cell in a step.
-    let fastest = map.size / state.dt;
-    var faces: Faces;
-    faces.flux = vec3(before.x, own.x, after.x);
-    faces.speed = clamp(vec3(before.z, own.z, after.z), vec3(-fastest), vec3(fastest));
-    faces.beside = clamp(vec2(near.z, far.z), vec2(-fastest), vec2(fastest));
-    return faces;
-}
-
-// Computes the fluxes of the next step, and the speed of the fastest wave before it.
+// Computes the fluxes of the next step from the velocities before it, and the speed of the fastest wave.
 @compute @workgroup_size(64, 4)
-fn find_fluxes(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn find_fluxes(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(local_invocation_id) own: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let place = vec2<i32>(id.xy);
-    let x = place.x;
-    let y = place.y;
-    let width = i32(map.width);
-    let height = i32(map.height);
-    let here = surface_at(place);
+    let first = place - vec2<i32>(own.xy) - 1;
     var wave = 0.0;
-    if x <= width && y < height {
-        let own = flow_x(x, y);
-        var faces = faces_of(flow_x(x - 1, y), own, flow_x(x + 1, y), flow_x(x, y - 1), flow_x(x, y + 1));
-        faces.drag = mean_drag(place - vec2(1, 0), place);
-        faces.crossing = vec2(
-            flux_y[face_y(x - 1, y)] + flux_y[face_y(x, y)],
-            flux_y[face_y(x - 1, y + 1)] + flux_y[face_y(x, y + 1)],
-        );
-        let flux = next_flux(faces, surface_at(place - vec2(1, 0)), here);
-        let closed = map.edge == WALL && (x == 0 || x == width);
-        next_x[u32(y) * (map.width + 1u) + u32(x)] = select(flux, 0.0, closed);
-        wave = wave_speed(own.y, own.z);
-    }
-    if x < width && y <= height {
-        let own = flow_y(x, y);
-        var faces = faces_of(flow_y(x, y - 1), own, flow_y(x, y + 1), flow_y(x - 1, y), flow_y(x + 1, y));
-        faces.drag = mean_drag(place - vec2(0, 1), place);
-        faces.crossing = vec2(
-            flux_x[face_x(x, y - 1)] + flux_x[face_x(x, y)],
-            flux_x[face_x(x + 1, y - 1)] + flux_x[face_x(x + 1, y)],
-        );
-        let flux = next_flux(faces, surface_at(place - vec2(0, 1)), here);
-        let closed = map.edge == WALL && (y == 0 || y == height);
-        next_y[u32(y) * map.width + u32(x)] = select(flux, 0.0, closed);
-        wave = max(wave, wave_speed(own.y, own.z));
+    for (var cell = local; cell < TILE_CELLS; cell += 256u) {
+        wave = max(wave, find_speeds(first + vec2<i32>(vec2(cell % TILE.x, cell / TILE.x)), cell));
     }
     let most = largest(local, wave);
     if local == 0u {
         // Bits of positive numbers have the order of the numbers.
         atomicMax(&state.wave, bitcast<u32>(most));
+    }
+    let here = (own.y + 1u) * TILE.x + own.x + 1u;
+    let x = place.x;
+    let y = place.y;
+    let width = i32(map.width);
+    let height = i32(map.height);
+    if x <= width && y < height {
+        var faces: Faces;
+        faces.flux = vec3(flux_x[face_x(x - 1, y)], flux_x[face_x(x, y)], flux_x[face_x(x + 1, y)]);
+        faces.speed = vec3(speed_x[here - 1u], speed_x[here], speed_x[here + 1u]);
+        faces.beside = vec2(speed_x[here - TILE.x], speed_x[here + TILE.x]);
+        faces.drag = mean_drag(place - vec2(1, 0), place);
+        faces.crossing = vec2(
+            flux_y[face_y(x - 1, y)] + flux_y[face_y(x, y)],
+            flux_y[face_y(x - 1, y + 1)] + flux_y[face_y(x, y + 1)],
+        );
+        let flux = next_flux(faces, surface_at(place - vec2(1, 0)), surface_at(place));
+        let closed = map.edge == WALL && (x == 0 || x == width);
+        next_x[u32(y) * (map.width + 1u) + u32(x)] = select(flux, 0.0, closed);
+    }
+    if x < width && y <= height {
+        var faces: Faces;
+        faces.flux = vec3(flux_y[face_y(x, y - 1)], flux_y[face_y(x, y)], flux_y[face_y(x, y + 1)]);
+        faces.speed = vec3(speed_y[here - TILE.x], speed_y[here], speed_y[here + TILE.x]);
+        faces.beside = vec2(speed_y[here - 1u], speed_y[here + 1u]);
+        faces.drag = mean_drag(place - vec2(0, 1), place);
+        faces.crossing = vec2(
+            flux_x[face_x(x, y - 1)] + flux_x[face_x(x, y)],
+            flux_x[face_x(x + 1, y - 1)] + flux_x[face_x(x + 1, y)],
+        );
+        let flux = next_flux(faces, surface_at(place - vec2(0, 1)), surface_at(place));
+        let closed = map.edge == WALL && (y == 0 || y == height);
+        next_y[u32(y) * map.width + u32(x)] = select(flux, 0.0, closed);
     }
 }
 
@@ -396,9 +403,7 @@ fn move_fluid(
             solid_out = dt_over_l * loads;
         }
     }
-    let number = group_of(group);
-    tally(local, number, WATER_OUT, water_out);
-    tally(local, number, SOLID_OUT, solid_out);
+    tally(local, group_of(group), vec4(WATER_OUT, SOLID_OUT, NONE, NONE), vec4(water_out, solid_out, 0.0, 0.0));
 }
 
 // Erodes the bed and deposits sediment.
@@ -483,9 +488,7 @@ fn exchange(
         atomicMax(&state.deepest, bitcast<u32>(most));
     }
     let number = group_of(group);
-    tally(local, number, ERODED, eroded);
-    tally(local, number, DEPOSITED, deposited);
-    tally(local, number, EVAPORATED, evaporated);
+    tally(local, number, vec4(ERODED, DEPOSITED, EVAPORATED, NONE), vec4(eroded, deposited, evaporated, 0.0));
     count(local, number, EROSION_LIMITED, erosion_limited);
     count(local, number, DEPOSITION_LIMITED, deposition_limited);
 }
