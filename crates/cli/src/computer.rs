@@ -1,5 +1,6 @@
 //! Device that runs the ticks: `--device`.
 
+#[cfg(feature = "gpu")]
 use rayon::prelude::*;
 
 use super::{Failure, setup::tick};
