@@ -182,26 +182,34 @@ fn group_of(group: vec3<u32>) -> u32 {
     return group.y * map.groups + group.x;
 }
 
-// Adds numbers of each invocation to different sums of the workgroup, in pairs, in a fixed order. Uniform control flow only.
+// Returns the sum of four numbers of invocations, in pairs.
+fn sum_four(first: u32, step: u32) -> vec4<f32> {
+    return (shared_sums[first] + shared_sums[first + 2u * step]) + (shared_sums[first + step] + shared_sums[first + 3u * step]);
+}
+
+// Returns the sum of sixteen numbers of invocations, in pairs.
+fn sum_sixteen(first: u32, step: u32) -> vec4<f32> {
+    return (sum_four(first, 4u * step) + sum_four(first + 2u * step, 4u * step))
+        + (sum_four(first + step, 4u * step) + sum_four(first + 3u * step, 4u * step));
+}
+
+// Adds numbers of each invocation to different sums of the workgroup, in pairs, in a fixed order. Once per kernel, in uniform control
+// flow only.
 fn tally(local: u32, group: u32, sums: vec4<u32>, numbers: vec4<f32>) {
     shared_sums[local] = numbers;
-    // Two levels of the tree of pairs between barriers.
-    for (var quarter = 64u; quarter > 0u; quarter /= 4u) {
-        workgroupBarrier();
-        if local < quarter {
-            let even = shared_sums[local] + shared_sums[local + 2u * quarter];
-            let odd = shared_sums[local + quarter] + shared_sums[local + 3u * quarter];
-            shared_sums[local] = even + odd;
-        }
+    workgroupBarrier();
+    if local < 16u {
+        shared_sums[local] = sum_sixteen(local, 16u);
     }
     workgroupBarrier();
     if local < 4u && sums[local] != NONE {
         let sum = sums[local];
-        state.groups[group].sums[sum] = compensated(state.groups[group].sums[sum], shared_sums[0][local]);
+        let total = sum_sixteen(0u, 1u);
+        state.groups[group].sums[sum] = compensated(state.groups[group].sums[sum], total[local]);
     }
 }
 
-// Counts invocations, once per kernel and counter. Uniform control flow only.
+// Counts invocations. Once per kernel and counter, in uniform control flow only.
 fn count(local: u32, group: u32, counter: u32, hit: bool) {
     if hit {
         atomicAdd(&shared_counts[counter], 1u);
@@ -215,15 +223,20 @@ fn count(local: u32, group: u32, counter: u32, hit: bool) {
 // Returns the largest of the positive numbers of a workgroup, to its first invocation. Uniform control flow only.
 fn largest(local: u32, number: f32) -> f32 {
     shared_largest[local] = number;
-    for (var quarter = 64u; quarter > 0u; quarter /= 4u) {
-        workgroupBarrier();
-        if local < quarter {
-            let even = max(shared_largest[local], shared_largest[local + 2u * quarter]);
-            let odd = max(shared_largest[local + quarter], shared_largest[local + 3u * quarter]);
-            shared_largest[local] = max(even, odd);
+    workgroupBarrier();
+    if local < 16u {
+        for (var other = local + 16u; other < 256u; other += 16u) {
+            shared_largest[local] = max(shared_largest[local], shared_largest[other]);
         }
     }
-    return shared_largest[local];
+    workgroupBarrier();
+    var most = number;
+    if local == 0u {
+        for (var other = 0u; other < 16u; other++) {
+            most = max(most, shared_largest[other]);
+        }
+    }
+    return most;
 }
 
 // Returns the column or row of a periodic map that continues it at a place less than a period away.
