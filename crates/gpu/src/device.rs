@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::kernels::{Kernel, KernelInfo, Pipeline, Pipelines};
+use crate::kernels::{Kernel, KernelInfo, KernelPipelines, Pipeline};
 
 /// A graphics card and its queue of commands.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub struct Device {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
-    pipelines: Arc<Pipelines>,
+    pipelines: Arc<KernelPipelines>,
 }
 
 /// Reason why no graphics card can be used, as a sentence.
@@ -86,7 +86,7 @@ impl Device {
 
     /// Uses a graphics card that is open already.
     pub fn of(device: wgpu::Device, queue: wgpu::Queue, info: wgpu::AdapterInfo) -> Self {
-        let pipelines = Arc::new(Pipelines::new(&device));
+        let pipelines = Arc::new(KernelPipelines::new(&device));
         Self { device, queue, info, pipelines }
     }
 

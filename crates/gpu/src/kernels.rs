@@ -45,15 +45,15 @@ use Buffer::{
     Sand, Softness, Sources, StartAndMask, Surface, Suspended, Velocities, Water,
 };
 
-/// Place of a layer or of a process's state in the buffers.
+/// BufferPlace of a layer or of a process's state in the buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct BufferPlace {
     pub(crate) buffer: Buffer,
     /// Number of maps before it in the buffer.
     index: usize,
 }
 
-impl Place {
+impl BufferPlace {
     pub(crate) const fn first(buffer: Buffer) -> Self {
         Self { buffer, index: 0 }
     }
@@ -74,13 +74,13 @@ impl Place {
 }
 
 /// Places of the state that a process keeps between ticks, by the name of its value.
-const STATE_PLACES: [(&str, Place); 6] = [
-    ("flow x", Place::first(FluxX)),
-    ("flow y", Place::first(FluxY)),
-    ("flux left", Place::first(FluxLeftRight)),
-    ("flux right", Place::second(FluxLeftRight)),
-    ("flux above", Place::first(FluxAboveBelow)),
-    ("flux below", Place::second(FluxAboveBelow)),
+const STATE_PLACES: [(&str, BufferPlace); 6] = [
+    ("flow x", BufferPlace::first(FluxX)),
+    ("flow y", BufferPlace::first(FluxY)),
+    ("flux left", BufferPlace::first(FluxLeftRight)),
+    ("flux right", BufferPlace::second(FluxLeftRight)),
+    ("flux above", BufferPlace::first(FluxAboveBelow)),
+    ("flux below", BufferPlace::second(FluxAboveBelow)),
 ];
 
 impl Buffer {
@@ -482,7 +482,7 @@ pub fn shader_sources() -> [(&'static str, String); 5] {
 }
 
 /// Compiled kernels of a device, each compiled at its first use.
-pub(crate) struct Pipelines {
+pub(crate) struct KernelPipelines {
     /// Layout of the map and the state.
     shared: wgpu::BindGroupLayout,
     pipelines: [OnceLock<Pipeline>; KERNELS.len()],
@@ -520,7 +520,7 @@ fn storage(read_only: bool) -> wgpu::BufferBindingType {
     wgpu::BufferBindingType::Storage { read_only }
 }
 
-impl Pipelines {
+impl KernelPipelines {
     pub(crate) fn new(device: &wgpu::Device) -> Self {
         let shared = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("map and state"),

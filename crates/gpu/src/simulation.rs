@@ -17,7 +17,7 @@ use crate::{
     Device, DeviceError, Packer,
     balance::{SUMS, Sum, book},
     device::{self, Arrival, arrived},
-    kernels::{Buffer, Dispatch, Kernel, Place},
+    kernels::{Buffer, BufferPlace, Dispatch, Kernel},
     map::{HAS_OWN_TIME, HAS_WATER, Map, PUBLISHED_WATER, find_obstacle},
 };
 
@@ -43,21 +43,21 @@ struct Clock {
 /// Sums and counts of a workgroup: `Group` in `shaders/sim/common.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-struct Group {
+struct GroupTotals {
     sums: [[f32; 2]; SUMS],
     counts: [u32; 4],
 }
 
 /// Layers on the card.
-const LAYERS: [(Place, Layer); 8] = [
-    (Place::first(Buffer::Bedrock), Layer::Bedrock),
-    (Place::first(Buffer::Sand), Layer::Sand),
-    (Place::first(Buffer::Water), Layer::Water),
-    (Place::first(Buffer::Suspended), Layer::Suspended),
-    (Place::first(Buffer::Softness), Layer::Softness),
-    (Place::first(Buffer::StartAndMask), Layer::Start),
-    (Place::first(Buffer::Rain), Layer::Rain),
-    (Place::second(Buffer::StartAndMask), Layer::Mask),
+const LAYERS: [(BufferPlace, Layer); 8] = [
+    (BufferPlace::first(Buffer::Bedrock), Layer::Bedrock),
+    (BufferPlace::first(Buffer::Sand), Layer::Sand),
+    (BufferPlace::first(Buffer::Water), Layer::Water),
+    (BufferPlace::first(Buffer::Suspended), Layer::Suspended),
+    (BufferPlace::first(Buffer::Softness), Layer::Softness),
+    (BufferPlace::first(Buffer::StartAndMask), Layer::Start),
+    (BufferPlace::first(Buffer::Rain), Layer::Rain),
+    (BufferPlace::second(Buffer::StartAndMask), Layer::Mask),
 ];
 
 /// Time that a submission takes at most: drivers reset a card that is busy for seconds.
@@ -122,7 +122,7 @@ impl GpuSimulation {
         let source_cells = sources.iter().map(|source| source.cells.len()).sum();
         let sizes = Buffer::ALL.map(|buffer| buffer.bytes(&map, source_cells));
         let [columns, rows] = map.groups().map(|count| count as usize);
-        let state_bytes = size_of::<Clock>() + size_of::<Group>() * columns * rows;
+        let state_bytes = size_of::<Clock>() + size_of::<GroupTotals>() * columns * rows;
         let most = sizes.into_iter().chain([state_bytes]).max().unwrap_or_default() as u64;
         if most > device.largest_binding() {
             let (width, height) = (map.width, map.height);
@@ -189,7 +189,7 @@ impl GpuSimulation {
     }
 
     /// Returns a layer of a terrain, if its place in the buffers exists.
-    fn held_layer<'a>(&self, terrain: &'a Terrain, place: Place, layer: Layer) -> Option<&'a Grid> {
+    fn held_layer<'a>(&self, terrain: &'a Terrain, place: BufferPlace, layer: Layer) -> Option<&'a Grid> {
         let end = |grid: &&Grid| place.offset(&self.map) + 4 * grid.len() as u64;
         terrain.layer(layer).filter(|grid| self.buffers[place.buffer as usize].size() >= end(grid))
     }
@@ -247,7 +247,9 @@ impl GpuSimulation {
                 self.clock.wave = 0.5 * terrain.cell_size / slot.process.largest_stable_dt(terrain);
                 for (name, value) in slot.process.state_values(terrain) {
                     // Edits leave the fluxes as they are.
-                    if let (Some(place), StateValue::Cells(cells), false) = (Place::of_state(name), value, is_edited) {
+                    if let (Some(place), StateValue::Cells(cells), false) =
+                        (BufferPlace::of_state(name), value, is_edited)
+                    {
                         self.write_cells(place, 0, cells);
                     }
                 }
@@ -267,13 +269,13 @@ impl GpuSimulation {
     }
 
     /// Writes cells to a place in the buffers, from a cell of its map on.
-    fn write_cells(&self, place: Place, first: usize, cells: &[f32]) {
+    fn write_cells(&self, place: BufferPlace, first: usize, cells: &[f32]) {
         let offset = place.offset(&self.map) + 4 * first as u64;
         self.device.queue.write_buffer(&self.buffers[place.buffer as usize], offset, bytemuck::cast_slice(cells));
     }
 
     /// Writes the rows of a grid that have changed since a version, or the whole grid.
-    fn write_changes(&self, place: Place, grid: &Grid, held: Option<GridVersion>) {
+    fn write_changes(&self, place: BufferPlace, grid: &Grid, held: Option<GridVersion>) {
         let tiling = Tiling::new(grid.width(), grid.height());
         let Some(tiles) = held.and_then(|held| grid.changed_since(held)) else {
             return self.write_cells(place, 0, grid);
@@ -462,7 +464,7 @@ impl GpuSimulation {
             return Ok(());
         }
         let cells = simulation.terrain.bedrock.len();
-        let layers: Vec<&(Place, Layer)> = LAYERS.iter().filter(|(_, layer)| self.changes(*layer)).collect();
+        let layers: Vec<&(BufferPlace, Layer)> = LAYERS.iter().filter(|(_, layer)| self.changes(*layer)).collect();
         let states = self.state_places(simulation);
         let layer_parts = layers.iter().map(|(place, _)| self.part(*place, cells));
         let state_parts = states.iter().map(|&(_, place, cells)| self.part(place, cells));
@@ -470,7 +472,7 @@ impl GpuSimulation {
             [self.state.slice(..)].into_iter().chain(layer_parts).chain(state_parts).collect();
         let mut contents = self.device.read(&wanted)?.into_iter();
         let state = contents.next().expect("the state was read").slice(..).get_mapped_range();
-        let groups: Vec<Group> = bytemuck::pod_collect_to_vec(&state[size_of::<Clock>()..]);
+        let groups: Vec<GroupTotals> = bytemuck::pod_collect_to_vec(&state[size_of::<Clock>()..]);
         for ((_, layer), read) in layers.into_iter().zip(&mut contents) {
             copy_cells(simulation.terrain.layer_mut(*layer), &read);
         }
@@ -500,17 +502,17 @@ impl GpuSimulation {
     }
 
     /// Returns the cells at a place in the buffers.
-    fn part(&self, place: Place, cells: usize) -> wgpu::BufferSlice<'_> {
+    fn part(&self, place: BufferPlace, cells: usize) -> wgpu::BufferSlice<'_> {
         let first = place.offset(&self.map);
         self.buffers[place.buffer as usize].slice(first..first + 4 * cells as u64)
     }
 
     /// Returns the cells that processes keep between ticks: their name, place and number.
-    fn state_places(&self, simulation: &mut Simulation) -> Vec<(&'static str, Place, usize)> {
+    fn state_places(&self, simulation: &mut Simulation) -> Vec<(&'static str, BufferPlace, usize)> {
         let Simulation { slots, terrain, .. } = simulation;
-        let of = |slot: &mut Slot| -> Vec<(&'static str, Place, usize)> {
+        let of = |slot: &mut Slot| -> Vec<(&'static str, BufferPlace, usize)> {
             let with_place = |(name, value)| match value {
-                StateValue::Cells(cells) => Some((name, Place::of_state(name)?, cells.len())),
+                StateValue::Cells(cells) => Some((name, BufferPlace::of_state(name)?, cells.len())),
                 _ => None,
             };
             slot.process.state_values(terrain).into_iter().filter_map(with_place).collect()
@@ -519,7 +521,7 @@ impl GpuSimulation {
     }
 
     /// Writes fluxes, counts and clock back to the processes.
-    fn write_back_state(&self, simulation: &mut Simulation, groups: &[Group], states: &[(&str, wgpu::Buffer)]) {
+    fn write_back_state(&self, simulation: &mut Simulation, groups: &[GroupTotals], states: &[(&str, wgpu::Buffer)]) {
         let count = |index: usize| groups.iter().map(|group| u64::from(group.counts[index])).sum::<u64>();
         let clock = self.clock;
         let seconds = f64::from(clock.seconds[0]) + f64::from(clock.seconds[1]);
