@@ -373,7 +373,7 @@ static KERNELS: [KernelInfo; 22] = [
         shader: Shader::Pipes,
         need: Need::PublishedWater,
         dispatch: WATER,
-        bytes: 60,
+        bytes: 44,
         buffers: &[
             (0, Bedrock, false),
             (1, Sand, false),
