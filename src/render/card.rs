@@ -14,7 +14,7 @@ use bevy::{
 use thalweg_gpu::{Device, Packer};
 
 use super::{ground::TerrainBlocks, upload};
-use crate::world::{CardTicks, Comparison};
+use crate::world::{CardTicks, Comparison, RiverOverlay};
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Startup, open_card);
@@ -45,9 +45,11 @@ fn extract(
     card: Extract<Res<CardTicks>>,
     blocks: Extract<Res<TerrainBlocks>>,
     comparison: Extract<Res<State<Comparison>>>,
+    rivers: Extract<Res<RiverOverlay>>,
     mut packed: ResMut<PackedTerrain>,
 ) {
-    let packer = card.packer().filter(|_| ***comparison != Comparison::Start);
+    // The card knows neither the start nor lakes without simulated water.
+    let packer = card.packer().filter(|_| ***comparison != Comparison::Start && rivers.lakes(0).is_none());
     packed.0 = packer.and_then(|packer| {
         let (image, (width, height)) = blocks.present_layers()?;
         ([width as u32, height as u32] == packer.size()).then_some((image, packer))

@@ -115,10 +115,10 @@ impl CardTicks {
             return false;
         }
         let key = TrialKey::of(simulation);
-        if let Some(trial) = self.trial.take_if(|trial| trial.is_finished())
-            && let (key, Some(result)) = trial.finish()
-        {
-            self.tried = Some((key, result));
+        if let Some(trial) = self.trial.take_if(|trial| trial.is_finished()) {
+            let (key, result) = trial.finish();
+            let panicked = || Err(DeviceError("its trial was not finished because of a bug".to_owned()));
+            self.tried = Some((key, result.unwrap_or_else(panicked)));
         }
         match &self.tried {
             Some((_, Err(error))) => {
@@ -166,6 +166,17 @@ fn bring_back_at_exit(
     }
 }
 
+/// Brings the simulations up to date before they change.
+pub(super) fn bring_back(world: &mut World) {
+    if world.contains_resource::<CardTicks>() {
+        world.resource_scope(|world, mut card: Mut<CardTicks>| {
+            if card.bypass_change_detection().bring_back(&mut world.resource_mut::<Simulations>()) {
+                world.resource_mut::<Revision>().next_state();
+            }
+        });
+    }
+}
+
 /// Runs up to `due` ticks on the card, if it is in use. Returns the number of ticks begun; `None` if it is not in
 /// use.
 pub(super) fn run_due(world: &mut World, may_run: bool, due: u32) -> Option<u32> {
@@ -179,7 +190,13 @@ pub(super) fn run_due(world: &mut World, may_run: bool, due: u32) -> Option<u32>
         let may_run = may_run && simulations.all().len() == 1 && simulations.between_ticks() && !simulations.halted;
         let is_used = may_run && ticks.is_suitable(&simulations.selected().simulation, wanted);
         if !is_used {
-            ticks.processor_seconds = Some(1e-3 * world.resource::<Timing>().tick_ms).filter(|seconds| *seconds > 0.0);
+            if !ticks.was_used {
+                let seconds = 1e-3 * world.resource::<Timing>().tick_ms;
+                ticks.processor_seconds = Some(seconds).filter(|seconds| *seconds > 0.0).or(ticks.processor_seconds);
+            } else if due > 0 {
+                // The time on the card says nothing about the processor.
+                world.resource_mut::<Timing>().tick_ms = 0.0;
+            }
             if ticks.is_ahead && ticks.bring_back(&mut world.resource_mut::<Simulations>()) {
                 world.resource_mut::<Revision>().next_state();
             }
@@ -219,6 +236,8 @@ fn advance(world: &mut World, ticks: &mut CardTicks, due: u32) -> Result<u32, De
         }
         None => ticks.card.insert(GpuSimulation::new(device, simulation)?),
     };
+    // Updates, pauses and strokes wait for them.
+    let due = due.min((INTERVAL.as_secs_f64() / card.tick_seconds()).max(1.0) as u32);
     card.set_longest(budget);
     card.begin(due)?;
     (ticks.is_ahead, ticks.was_used) = (true, true);

@@ -7,7 +7,7 @@ use bevy::{
     prelude::*,
 };
 
-use super::{CardTicks, Jobs, NoticeLevel, Notices, Presentation, Restarts, Simulations, restart};
+use super::{Jobs, NoticeLevel, Notices, Presentation, Restarts, Simulations, card, restart};
 
 /// Command of a feature. Sent as an [`AppCommand`], it is rejected where it is not applicable; a system that triggers the event
 /// directly skips these checks.
@@ -178,16 +178,14 @@ fn execute_command(command: &AppCommand, world: &mut World) {
         world.resource_mut::<Notices>().notify(NoticeLevel::Info, text);
         return;
     }
+    if command.0.requires_project() {
+        card::bring_back(world);
+    }
     if command.0.requires_project()
         && !command.0.restarts()
         && world.get_resource::<Restarts>().is_some_and(Restarts::is_active)
     {
         world.run_system_cached(restart::complete).expect("its parameters are there");
-    }
-    if command.0.requires_project() && world.contains_resource::<CardTicks>() {
-        world.resource_scope(|world, mut card: Mut<CardTicks>| {
-            card.bypass_change_detection().bring_back(&mut world.resource_mut::<Simulations>())
-        });
     }
     command.0.trigger(world);
     world.flush();

@@ -9,7 +9,8 @@ use std::{
 use bevy::prelude::*;
 
 use super::{
-    Document, FileCommand, NoticeLevel, Notices, Restarts, Revision, Simulations, background::BackgroundTask, restart,
+    Document, FileCommand, NoticeLevel, Notices, Restarts, Revision, Simulations, background::BackgroundTask, card,
+    restart,
 };
 use thalweg_scene::{
     io::{Error, ImagePixels, JobProgress, output},
@@ -283,6 +284,9 @@ pub(super) fn apply_outputs(world: &mut World) {
                 continue;
             }
             Some(Ok(deliver)) => {
+                if file.is_none() {
+                    card::bring_back(world);
+                }
                 if file.is_none() && world.get_resource::<Restarts>().is_some_and(Restarts::is_active) {
                     world.run_system_cached(restart::complete).expect("its parameters are there");
                 }

@@ -4,7 +4,9 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bevy::prelude::*;
 
-use super::{EditCommand, Label, NoticeLevel, ProjectParams, Simulations, background::BackgroundTask, jobs::PANICKED};
+use super::{
+    CardTicks, EditCommand, Label, NoticeLevel, ProjectParams, Simulations, background::BackgroundTask, jobs::PANICKED,
+};
 use thalweg_scene::{
     io::JobProgress,
     model::session::{Session, Start},
@@ -82,8 +84,9 @@ impl Restarts {
 }
 
 /// Applies the restart whose terrain is complete, and starts the next one.
-pub(super) fn advance(mut project: ProjectParams) {
+pub(super) fn advance(mut project: ProjectParams, mut card: ResMut<CardTicks>) {
     if project.restarts.running.as_ref().is_some_and(BackgroundTask::is_finished) {
+        card.bypass_change_detection().bring_back(&mut project.simulations);
         project.apply_restart();
     }
     project.generate_next();

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{
-    CurrentLesson, Deadline, FastForward, FrameBudget, FrameSystems, History, NoticeLevel, Notices, Overlay, Revision,
-    SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea, Workspace, card,
-    simulations::SimTick, smoothed,
+    CurrentLesson, Deadline, FastForward, FrameBudget, FrameSystems, History, NoticeLevel, Notices, Overlay,
+    Presentation, Revision, SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea,
+    Workspace, card, simulations::SimTick, smoothed,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::simulation::stage_changes::StageChanges;
@@ -139,9 +139,12 @@ fn run_due_on_card(world: &mut World, transport: &Transport) -> Option<u32> {
         || transport.stage
         || transport.brush_waits
         || world.resource::<ViewportArea>().is_taking_screenshot;
-    // Both end at a tick of the processor.
+    let simulations = world.resource::<Simulations>();
+    let scene = world.get_resource::<Presentation>().and_then(|presentation| presentation.item(simulations));
+    // All of them end at a tick of the processor.
     let has_end = world.get_resource::<CurrentLesson>().is_some_and(|lesson| lesson.runs_to().is_some())
-        || world.resource::<FastForward>().runs(world.resource::<Simulations>(), transport);
+        || world.resource::<FastForward>().runs(simulations, transport)
+        || scene.is_some_and(|item| item.ticks.1 > simulations.ticks());
     let may_run = (transport.playing || transport.due >= 1.0) && !is_halted && !has_end;
     card::run_due(world, may_run, transport.due as u32)
 }

@@ -150,12 +150,20 @@ impl Device {
 
     /// Waits for everything submitted.
     pub(crate) fn wait(&self) -> Result<(), DeviceError> {
-        self.device.poll(wgpu::PollType::wait_indefinitely()).map(drop).map_err(|error| DeviceError::lost(&error))
+        self.poll_for(wgpu::PollType::wait_indefinitely())
     }
 
     /// Handles what has arrived.
     pub(crate) fn poll(&self) -> Result<(), DeviceError> {
-        self.device.poll(wgpu::PollType::Poll).map(drop).map_err(|error| DeviceError::lost(&error))
+        self.poll_for(wgpu::PollType::Poll)
+    }
+
+    fn poll_for(&self, what: wgpu::PollType) -> Result<(), DeviceError> {
+        // The library panics if the driver has reset the card.
+        match catch_unwind(AssertUnwindSafe(|| self.device.poll(what))) {
+            Ok(polled) => polled.map(drop).map_err(|error| DeviceError::lost(&error)),
+            Err(_) => Err(DeviceError::lost(&"the driver has reset it")),
+        }
     }
 
     /// Creates a buffer through which the processor reads.

@@ -141,8 +141,8 @@ impl Map {
             edge,
             groups: (terrain.width() + 1).div_ceil(GROUP[0]) as u32,
             size: terrain.cell_size,
-            // Without water, thermal erosion keeps its own time.
-            acceleration: 1.0,
+            // Without water, thermal erosion keeps its own time, but the present water still has its load.
+            acceleration: simulation.bed_acceleration(),
             gravity: 1.0,
             ..Self::default()
         };

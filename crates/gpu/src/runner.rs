@@ -48,8 +48,15 @@ impl Runner {
     /// The card has failed. The ticks have run all the same.
     pub fn run(&mut self, simulation: &mut Simulation, ticks: u32) -> Result<(), DeviceError> {
         let end = simulation.ticks() + u64::from(ticks);
-        if std::mem::take(&mut self.is_undecided) && ticks > 0 {
-            self.decide(simulation);
+        if self.is_undecided && ticks > 0 {
+            if begins_on_processor(simulation) {
+                // It finds the steady state, and takes longer than those that follow.
+                simulation.tick();
+            }
+            if simulation.ticks() < end && simulation.fault().is_none() {
+                self.is_undecided = false;
+                self.decide(simulation);
+            }
         }
         let result = match &self.device {
             Some(device) => run_on_card(&device.clone(), &mut self.card, simulation, end),

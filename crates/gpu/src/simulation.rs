@@ -74,6 +74,10 @@ struct CellSource {
 struct Submission {
     clock: Arrival<Clock>,
     begun: Instant,
+    /// `true` if its number of substeps was limited by its duration.
+    is_cut: bool,
+    /// `true` if it has been awaited, so that the time of its arrival is known.
+    is_awaited: bool,
 }
 
 /// Layers of a simulation on a graphics card.
@@ -367,7 +371,8 @@ impl GpuSimulation {
     /// # Errors
     /// The connection to the card is lost.
     pub fn finish(&mut self) -> Result<(), DeviceError> {
-        while !self.is_idle() {
+        while let Some(submission) = &mut self.submission {
+            submission.is_awaited = true;
             self.device.wait()?;
             self.advance()?;
         }
@@ -379,13 +384,21 @@ impl GpuSimulation {
     /// # Errors
     /// The connection to the card is lost.
     pub fn advance(&mut self) -> Result<(), DeviceError> {
-        let Some(submission) = &self.submission else { return Ok(()) };
+        let Some(submission) = &mut self.submission else { return Ok(()) };
         self.device.poll()?;
+        let was_awaited = std::mem::replace(&mut submission.is_awaited, true);
         let Some(&clock) = arrived(&submission.clock)? else { return Ok(()) };
+        let (is_cut, took) = (submission.is_cut, submission.begun.elapsed().as_secs_f64());
         let before = std::mem::replace(&mut self.clock, clock);
         let [ticks, substeps] = [self.clock.ticks - before.ticks, self.clock.substeps - before.substeps];
         if substeps > 0 {
-            self.substep_seconds = submission.begun.elapsed().as_secs_f64() / f64::from(substeps);
+            let most = took / f64::from(substeps);
+            // At the first look, it may have been done for long: that time is only an upper limit.
+            self.substep_seconds = match (was_awaited, is_cut) {
+                (true, _) => most,
+                (false, false) => most.min(self.substep_seconds),
+                (false, true) => most.min(0.5 * self.substep_seconds),
+            };
         }
         self.substeps_per_tick =
             if ticks > 0 { substeps as f32 / ticks as f32 } else { (2.0 * self.substeps_per_tick).min(64.0) };
@@ -404,6 +417,7 @@ impl GpuSimulation {
         let same = 1 + (1..rest).take_while(|ahead| running(next + u64::from(*ahead)) == active).count() as u32;
         let longest = (self.longest.as_secs_f64() / self.substep_seconds).clamp(1.0, 4096.0) as u32;
         let substeps = ((same as f32 * self.substeps_per_tick).ceil() as u32).clamp(1, longest);
+        let is_cut = substeps >= longest;
         let card = self.device.clone();
         let (map, has_sources) = (self.map, !active.is_empty());
         let needed = |kernel: &&Kernel| kernel.info.need.is_met(&map, has_sources);
@@ -428,7 +442,7 @@ impl GpuSimulation {
             encoder.copy_buffer_to_buffer(&self.state, 0, &clock, 0, size_of::<Clock>() as u64);
             card.queue.submit([encoder.finish()]);
             let read = |buffer: &wgpu::Buffer| *bytemuck::from_bytes(&buffer.slice(..).get_mapped_range());
-            Submission { clock: device::map(&clock, read), begun: Instant::now() }
+            Submission { clock: device::map(&clock, read), begun: Instant::now(), is_cut, is_awaited: false }
         })?;
         self.submission = Some(submission);
         Ok(())

@@ -201,7 +201,12 @@ pub(super) struct StrokeParams<'w> {
 }
 
 /// Handles a brush command.
-pub(super) fn handle_command(command: On<BrushCommand>, mut sculpted: StrokeParams, mut pointer: ResMut<StrokeQueue>) {
+pub(super) fn handle_command(
+    command: On<BrushCommand>,
+    mut sculpted: StrokeParams,
+    mut pointer: ResMut<StrokeQueue>,
+    mut card: ResMut<CardTicks>,
+) {
     match *command.event() {
         BrushCommand::Activate(tool) => {
             sculpted.brushes.active = tool;
@@ -209,6 +214,7 @@ pub(super) fn handle_command(command: On<BrushCommand>, mut sculpted: StrokePara
         }
         BrushCommand::Resize(steps) => sculpted.brushes.resize(steps),
         BrushCommand::Cancel => {
+            card.bypass_change_detection().bring_back(&mut sculpted.simulations);
             pointer.drop_ended(&sculpted.history);
             pointer.cancel(&mut sculpted);
         }
@@ -226,6 +232,9 @@ pub(super) fn process_touches(
 ) {
     let pointer = &mut *pointer;
     pointer.drop_ended(&sculpted.history);
+    if pointer.stroke.is_some() {
+        card.bypass_change_detection().bring_back(&mut sculpted.simulations);
+    }
     let at_once = commands.read().filter(|command| command.flushes_strokes()).count() > 0;
     touches.read().for_each(|touch| pointer.queue_touch(*touch, &mut sculpted, &mut asked));
     if let Some((place, over)) = pointer.rain
