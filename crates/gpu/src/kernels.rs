@@ -40,12 +40,9 @@ pub(crate) enum Buffer {
     Before,
 }
 
-use Buffer::{
-    Bedrock, Before, Dispatches, Fluid, FluxAboveBelow, FluxLeftRight, FluxX, FluxY, NextX, NextY, Passed, Rain, Rates,
-    Sand, Softness, Sources, StartAndMask, Surface, Suspended, Velocities, Water,
-};
+use Buffer::*;
 
-/// BufferPlace of a layer or of a process's state in the buffers.
+/// Place of a layer or of a process's state in the buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferPlace {
     pub(crate) buffer: Buffer,

@@ -179,7 +179,7 @@ impl GpuSimulation {
     }
 
     /// Returns `true` if a simulation has the size, the processes and the sources of this one.
-    pub fn fits(&self, simulation: &Simulation) -> bool {
+    fn fits(&self, simulation: &Simulation) -> bool {
         let terrain = &simulation.terrain;
         find_obstacle(simulation).is_none()
             && self.map.has_buffers_of(&Map::of(simulation))
@@ -208,7 +208,7 @@ impl GpuSimulation {
     /// downloaded are lost if a layer has changed.
     ///
     /// # Errors
-    /// The connection to the card is lost, or the simulation no longer [fits](Self::fits).
+    /// The connection to the card is lost, or the simulation cannot run there any more.
     pub fn upload(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
         if self.fits(simulation) {
             let map = Map::of(simulation);
@@ -336,11 +336,6 @@ impl GpuSimulation {
                 .map(|buffer| self.buffers[buffer as usize].clone()),
             size: [self.map.width, self.map.height],
         }
-    }
-
-    /// Returns the number of ticks that have been run since the last upload or download.
-    pub fn finished_ticks(&self) -> u32 {
-        self.clock.ticks
     }
 
     /// Returns `true` if all ticks have run.
@@ -471,7 +466,7 @@ impl GpuSimulation {
     /// Waits for all ticks, and brings a simulation up to date: layers that changed, clock, ledger and counts.
     ///
     /// # Errors
-    /// The connection to the card is lost; the simulation is unchanged.
+    /// The connection to the card is lost; the simulation is unchanged or up to date.
     pub fn download(&mut self, simulation: &mut Simulation) -> Result<(), DeviceError> {
         self.finish()?;
         if self.clock.ticks == 0 {

@@ -147,7 +147,7 @@ pub struct Settings {
     pub adaptive_resolution: bool,
     /// Device that computes water and thermal erosion while no other process is enabled. Automatic uses the graphics card if it is
     /// faster than the processor and passes a self-test. Results of the two are equal within rounding.
-    #[reflect(@choice().title("Compute on").source("this work"))]
+    #[reflect(@choice().title("Compute on").source("this work").main())]
     pub compute_device: ComputeDevice,
     /// Length of the longer side of screenshots. 0 keeps the resolution of the viewport.
     #[reflect(@knob(0.0..=8192.0).unit("px").source("this work").main())]
