@@ -48,7 +48,7 @@ pub fn hypsometry(found: &Statistics, units: UnitSystem) -> Chart {
     let (low, high) = (f64::from(found.range.0), f64::from(found.range.1));
     let height = |bin: usize| times * (low + (high - low) * bin as f64 / BINS as f64);
     let points = found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]);
-    let title = "Hypsometric curve: fraction of the map above a height";
+    let title = "Hypsometric curve: area above a height";
     Chart::new("hypsometry", title, ["%", unit]).with_curve(Curve::line("ground", points))
 }
 
