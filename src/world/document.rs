@@ -223,7 +223,8 @@ pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>
 fn ago(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     let (count, unit) = match minutes {
-        0..60 => (minutes, "minute"),
+        0 => return "less than a minute ago".to_owned(),
+        1..60 => (minutes, "minute"),
         60..1440 => (minutes / 60, "hour"),
         _ => (minutes / 1440, "day"),
     };
